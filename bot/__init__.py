@@ -1,0 +1,1 @@
+"""Preflight as a GitHub App: GitHub in, GitHub out."""

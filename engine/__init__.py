@@ -1,0 +1,1 @@
+"""Source text in, findings and memory estimates out."""

@@ -1,0 +1,1 @@
+"""GPUs, cloud instances and what a device really leaves for tensors."""
