@@ -1,0 +1,49 @@
+# make demo   installs into .venv and reviews a real pull request on a local GitHub stand-in
+# make test   passes the tests
+# make check  everything that CI runs after the installation
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test check lint types imports gates bench corpus calibrate clean
+
+demo: $(INSTALLED)
+	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+check: lint types imports test gates
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+imports: $(INSTALLED)
+	$(BIN)/lint-imports
+
+gates: $(INSTALLED)
+	$(BIN)/python -m tests.accuracy.lint
+	$(BIN)/python -m tests.accuracy.memory
+	$(BIN)/python -m tests.speed.check
+
+bench: $(INSTALLED)
+	$(BIN)/python -m tests.speed.bench
+
+corpus: $(INSTALLED)
+	$(BIN)/python -m tests.corpus
+
+calibrate: $(INSTALLED)
+	$(BIN)/python -m tests.accuracy.calibrate
+
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(INSTALLED)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,114 @@
+"""Reads the tables and answers what a device leaves for tensors."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange, VisibleShare, Workspace
+
+
+def _table(name: str) -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(files("hardware_catalog").joinpath("data", name).read_text(encoding="utf-8"))
+
+
+@cache
+def all_gpus() -> tuple[Gpu, ...]:
+    """Every device of the catalogue, MIG slices included, in the order of the table."""
+    return tuple(Gpu.model_validate(row) for row in _table("gpus.toml")["gpu"])
+
+
+@cache
+def all_instances() -> tuple[Instance, ...]:
+    """Every cloud instance of the catalogue."""
+    return tuple(Instance.model_validate(row) for row in _table("instances.toml")["instance"])
+
+
+def instances_with(gpu_id: str) -> tuple[Instance, ...]:
+    """Instances that carry this GPU, cheapest first; those without a price come last."""
+    carrying = [instance for instance in all_instances() if instance.gpu == gpu_id]
+    return tuple(sorted(carrying, key=lambda row: (row.price_usd_per_hour is None, row.price_usd_per_hour or 0.0)))
+
+
+@cache
+def _device_memory() -> dict[str, list[dict[str, Any]]]:
+    return _table("device_memory.toml")
+
+
+@cache
+def _visible_shares() -> dict[str, VisibleShare]:
+    rows = _device_memory()["visible_share"]
+    return {
+        row["class"]: VisibleShare(device_class=row["class"], share=row["share"], source=row["source"]) for row in rows
+    }
+
+
+def visible_share(gpu: Gpu) -> VisibleShare:
+    """The share of nominal memory that torch would report on a device without a reading."""
+    if gpu.kind == "unified-memory" or gpu.vendor == "Apple":
+        name = "unified"
+    elif gpu.vendor == "AMD":
+        name = "amd"
+    elif gpu.memory_type and gpu.memory_type.upper().startswith("HBM"):
+        name = "hbm"
+    elif gpu.ecc and "on" in gpu.ecc.lower().split():
+        name = "ecc-gddr"
+    else:
+        name = "gddr"
+    return _visible_shares()[name]
+
+
+def total_bytes(gpu: Gpu) -> int:
+    """Nominal memory in bytes, as the vendor prints it (GB taken as GiB, as vendors mean it)."""
+    return int(gpu.memory_gb * GIB)
+
+
+def usable_bytes(gpu: Gpu) -> int:
+    """What torch reports as total_memory, in bytes: the context still has to come out of it.
+
+    The lowest Linux reading where there is one, the MIG slice's own figure for slices, and the class's share of the
+    nominal size otherwise.
+    """
+    if gpu.torch_visible_mib is not None:
+        return int(gpu.torch_visible_mib * MIB)
+    if gpu.kind == "mig-slice" and gpu.smi_mib is not None:
+        return int(gpu.smi_mib * MIB)
+    return int(total_bytes(gpu) * visible_share(gpu).share)
+
+
+def context_range(gpu: Gpu | None) -> MibRange:
+    """CUDA context and loaded kernels, in MiB: invisible to torch's counters, visible to nvidia-smi."""
+    rows = {row["architecture"]: row for row in _device_memory()["context"]}
+    row = rows["default"]
+    if gpu is not None:
+        row = next((found for name, found in rows.items() if gpu.architecture.startswith(name)), row)
+    figures = MibRange(low=row["low"], expected=row["expected"], high=row["high"], source=row["source"])
+    if gpu is None or gpu.context_mib is None:
+        return figures
+    return MibRange(
+        low=min(figures.low, gpu.context_mib),
+        expected=gpu.context_mib,
+        high=max(figures.high, gpu.context_mib),
+        source=gpu.context_source or figures.source,
+    )
+
+
+def nccl_range(world_size: int) -> MibRange:
+    """NCCL's buffers of one communicator, in MiB; zero for a single process."""
+    best = MibRange(low=0, expected=0, high=0, source="one process has no communicator")
+    for row in _device_memory()["nccl"]:
+        if world_size >= row["min_world_size"]:
+            best = MibRange(low=row["low"], expected=row["expected"], high=row["high"], source=row["source"])
+    return best
+
+
+def cublas_workspace_bytes(gpu: Gpu | None) -> int:
+    """Bytes of one cuBLAS workspace (per handle and stream) on this device."""
+    capability = float(gpu.compute_capability) if gpu is not None and gpu.compute_capability else 8.0
+    rows = [
+        Workspace(min_compute_capability=row["min_compute_capability"], kib=row["kib"], source=row["source"])
+        for row in _device_memory()["cublas_workspace"]
+    ]
+    return max((row for row in rows if capability >= row.min_compute_capability), key=lambda r: r.kib).kib * 1024

@@ -1,0 +1,82 @@
+"""Models of the catalogue's rows. Every figure carries the source it was read from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class Row(BaseModel):
+    """Base of the catalogue's rows: immutable, and strict about its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Gpu(Row):
+    """A device as torch sees it: one GPU, one GPU die of a dual card, or one MIG slice."""
+
+    id: str
+    name: str
+    kind: Literal["gpu", "mig-slice", "unified-memory", "accelerator"]
+    vendor: str
+    architecture: str
+    compute_capability: str | None = None
+    memory_gb: float
+    memory_type: str | None = None
+    smi_mib: float | None = None
+    ecc: str | None = None
+    torch_visible_mib: float | None = None
+    torch_visible_range_mib: tuple[float, float] | None = None
+    measured: bool = False
+    context_mib: int | None = None
+    context_source: str | None = None
+    memory_bandwidth_gb_s: float | None = None
+    bf16_fp16_dense_tflops: float | None = None
+    parent: str | None = None
+    memory_fraction: str | float | None = None
+    device_names: tuple[str, ...] = ()
+    source: str
+
+
+class Instance(Row):
+    """A cloud instance type; `id` is `provider/name`, the price is in US dollars an hour on the date given."""
+
+    id: str
+    gpu: str
+    gpu_count: float
+    vcpus: float | None = None
+    ram_gb: float | None = None
+    price_usd_per_hour: float | None = None
+    price_region: str | None = None
+    price_date: str | None = None
+    source: str
+    price_source: str | None = None
+
+
+class MibRange(Row):
+    """A low, expected and high figure in MiB, with its source."""
+
+    low: int
+    expected: int
+    high: int
+    source: str
+
+
+class VisibleShare(Row):
+    """Share of the nominal memory that torch reports, for devices without a reading of their own."""
+
+    device_class: str
+    share: float
+    source: str
+
+
+class Workspace(Row):
+    """cuBLAS workspace in KiB from a compute capability on."""
+
+    min_compute_capability: float
+    kib: int
+    source: str

@@ -1,0 +1,156 @@
+"""The names people type for GPUs, and which device each means.
+
+`a100`, `A100-80GB`, `rtx 4090`, `8xh100`, `NVIDIA A100-SXM4-80GB`, `nvidia-tesla-t4`, `H100:8`, `ml.p4d.24xlarge`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from hardware_catalog.catalogue import all_gpus, all_instances
+from hardware_catalog.models import Gpu
+
+# What a bare family name means. SkyPilot, Modal, Vertex AI and GKE all sell the 40 GB card as plain "A100" and the
+# 16 GB one as plain "V100"; plain "H100" is the SXM card nearly everywhere.
+PLAIN_NAMES = {
+    "a100": "a100-sxm4-40gb",
+    "a10040gb": "a100-sxm4-40gb",
+    "a10080gb": "a100-sxm4-80gb",
+    "a10080gbsxm": "a100-sxm4-80gb",
+    "a100sxm": "a100-sxm4-80gb",
+    "a100pcie": "a100-pcie-80gb",
+    "a800": "a800-80gb",
+    "v100": "v100-sxm2-16gb",
+    "v10016gb": "v100-sxm2-16gb",
+    "v10032gb": "v100-sxm2-32gb",
+    "p100": "p100-pcie-16gb",
+    "h100": "h100-sxm5-80gb",
+    "h10080gb": "h100-sxm5-80gb",
+    "h100sxm": "h100-sxm5-80gb",
+    "h100sxm5": "h100-sxm5-80gb",
+    "h10080gbhbm3": "h100-sxm5-80gb",
+    "h100mega": "h100-sxm5-80gb",
+    "h100mega80gb": "h100-sxm5-80gb",
+    "h100pcie": "h100-pcie-80gb",
+    "h100nvl": "h100-nvl-94gb",
+    "h800": "h800-80gb",
+    "h200": "h200-sxm-141gb",
+    "h200141gb": "h200-sxm-141gb",
+    "h200sxm": "h200-sxm-141gb",
+    "h200nvl": "h200-nvl-141gb",
+    "gh200": "gh200-96gb",
+    "gh200480gb": "gh200-96gb",
+    "gh200120gb": "gh200-96gb",
+    "a6000": "rtx-a6000",
+    "a5000": "rtx-a5000",
+    "a4000": "rtx-a4000",
+    "rtx8000": "quadro-rtx-8000",
+    "rtx6000": "quadro-rtx-6000",
+    "6000ada": "rtx-6000-ada",
+    "rtx3060": "rtx-3060-12gb",
+    "3060": "rtx-3060-12gb",
+    "rtx4060ti": "rtx-4060-ti-8gb",
+    "rtx5060ti": "rtx-5060-ti-8gb",
+    "rtxpro6000": "rtx-pro-6000-blackwell-workstation",
+    "rtxpro6000ws": "rtx-pro-6000-blackwell-workstation",
+    "rtxpro6000s": "rtx-pro-6000-blackwell-server",
+    "2080ti": "rtx-2080-ti",
+    "1080ti": "gtx-1080-ti",
+}
+
+_COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
+_COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
+_NOISE = re.compile(r"nvidia|tesla|geforce|generation|graphics|accelerator|instinct|\bamd\b|radeon", re.IGNORECASE)
+
+
+class UnknownGPU(LookupError):
+    """No device of the catalogue has this name; `suggestions` are the closest ones."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+        self.name = name
+        self.suggestions = suggestions
+        closest = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
+        super().__init__(f"no GPU named {name!r} in the catalogue{closest} (`preflight gpus` lists them all)")
+
+
+@dataclass(frozen=True)
+class GpuRequest:
+    """A GPU and how many of it were asked for."""
+
+    gpu: Gpu
+    count: int = 1
+
+
+def _compact(name: str) -> str:
+    text = _NOISE.sub("", name)
+    text = re.sub(r"(\d+)\s*g(?:ib|b)?(?![a-z0-9])", r"\1gb", text, flags=re.IGNORECASE)
+    return re.sub(r"[\s_\-!+()]+", "", text).lower()
+
+
+@cache
+def _index() -> dict[str, str]:
+    index: dict[str, str] = {}
+    for gpu in all_gpus():
+        spellings = [gpu.id, *gpu.device_names, gpu.name]
+        for prefix in ("rtx-", "gtx-", "rtx-pro-", "intel-", "rx-"):
+            if gpu.id.startswith(prefix):
+                spellings.append(gpu.id.removeprefix(prefix))
+        for spelling in spellings:
+            index.setdefault(_compact(spelling), gpu.id)
+    for plain, gpu_id in PLAIN_NAMES.items():
+        index[plain] = gpu_id
+    return index
+
+
+@cache
+def _by_id() -> dict[str, Gpu]:
+    return {gpu.id: gpu for gpu in all_gpus()}
+
+
+@cache
+def _instance_names() -> dict[str, tuple[str, int]]:
+    return {row.id.split("/", 1)[1].lower(): (row.gpu, int(row.gpu_count) or 1) for row in all_instances()}
+
+
+def parse_gpu(name: str) -> GpuRequest:
+    """The device and count that a person means by `name`.
+
+    Raises UnknownGPU with the closest names when nothing fits.
+    """
+    text = name.strip().lower()
+    if not text:
+        raise UnknownGPU(name, ())
+    exact = _by_id().get(text)
+    if exact is not None:
+        return GpuRequest(exact)
+    count = 1
+    before = _COUNT_BEFORE.match(text)
+    if before:
+        count, text = int(before.group(1)), text[before.end() :]
+    else:
+        after = _COUNT_AFTER.search(text)
+        if after and _compact(text) not in _index():
+            count, text = int(after.group(1)), text[: after.start()]
+    compact = _compact(text)
+    gpu_id = _index().get(compact)
+    if gpu_id is None and not before and ("." in text or "_" in text or "-" in text):
+        found = _instance_names().get(text)
+        if found is not None:
+            gpu_id, count = found
+    if gpu_id is None or gpu_id not in _by_id():
+        raise UnknownGPU(name, _closest(compact))
+    return GpuRequest(_by_id()[gpu_id], max(1, count))
+
+
+def find_gpu(name: str) -> Gpu:
+    """The device that a person means by `name`; raises UnknownGPU."""
+    return parse_gpu(name).gpu
+
+
+def _closest(compact: str) -> tuple[str, ...]:
+    near = difflib.get_close_matches(compact, list(_index()), n=8, cutoff=0.55)
+    suggestions = list(dict.fromkeys(_index()[key] for key in near))
+    return tuple(suggestions[:3])

@@ -1,0 +1,64 @@
+"""The names people type reach the right device, and unknown ones get suggestions."""
+
+import pytest
+
+from hardware_catalog import UnknownGPU, all_gpus, find_gpu, parse_gpu
+
+
+@pytest.mark.parametrize(
+    ("typed", "device"),
+    [
+        ("a100", "a100-sxm4-40gb"),
+        ("A100-80GB", "a100-sxm4-80gb"),
+        ("a100 80g", "a100-sxm4-80gb"),
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"),
+        ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"),
+        ("rtx 4090", "rtx-4090"),
+        ("4090", "rtx-4090"),
+        ("NVIDIA GeForce RTX 3090", "rtx-3090"),
+        ("nvidia-tesla-t4", "t4"),
+        ("Tesla T4", "t4"),
+        ("l40s", "l40s"),
+        ("l4", "l4"),
+        ("H100!", "h100-sxm5-80gb"),
+        ("h100 nvl", "h100-nvl-94gb"),
+        ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),
+        ("a10g", "a10g"),
+        ("gb200", "gb200"),
+        ("A6000", "rtx-a6000"),
+        ("mi300x", "mi300x"),
+        ("NVIDIA A100-SXM4-40GB MIG 1g.10gb", "a100-sxm4-40gb-mig-1g.10gb"),
+    ],
+)
+def test_names_people_type(typed: str, device: str) -> None:
+    assert find_gpu(typed).id == device
+
+
+@pytest.mark.parametrize(
+    ("typed", "device", "count"),
+    [("8xh100", "h100-sxm5-80gb", 8), ("H100:8", "h100-sxm5-80gb", 8), ("4x A100-80GB", "a100-sxm4-80gb", 4)],
+)
+def test_counts(typed: str, device: str, count: int) -> None:
+    request = parse_gpu(typed)
+    assert (request.gpu.id, request.count) == (device, count)
+
+
+def test_instances_name_their_gpus() -> None:
+    request = parse_gpu("p4d.24xlarge")
+    assert (request.gpu.id, request.count) == ("a100-sxm4-40gb", 8)
+
+
+@pytest.mark.parametrize("typed", ["a1000000", "", "voodoo", "rtx 4091"])
+def test_unknown_names_raise(typed: str) -> None:
+    with pytest.raises(UnknownGPU):
+        find_gpu(typed)
+
+
+def test_unknown_names_get_the_closest() -> None:
+    with pytest.raises(UnknownGPU, match="did you mean") as raised:
+        find_gpu("rtx 4091")
+    assert "rtx-4090" in raised.value.suggestions
+
+
+def test_every_identifier_finds_itself() -> None:
+    assert [find_gpu(gpu.id).id for gpu in all_gpus()] == [gpu.id for gpu in all_gpus()]
