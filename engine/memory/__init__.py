@@ -1,0 +1,1 @@
+"""Peak GPU memory of a training script: a shadow run over tensors without data."""
