@@ -1,0 +1,81 @@
+"""One parsed Python file, or one notebook read as a file."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.project.notebooks import Cell
+from engine.project.suppressions import Suppression
+
+
+class Span(NamedTuple):
+    """1-based lines and columns; columns count characters; the end column is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """`text` has `\\n` newlines and, for a notebook, all code cells joined; `lines` is `text` split at them.
+
+    Lines of `tree` count in `text`; `display_path` turns them into what people see.
+    """
+
+    path: str
+    text: str
+    tree: ast.Module
+    lines: Sequence[str]
+    cells: Sequence[Cell] = ()
+    suppressions: Sequence[Suppression] = ()
+    _first_lines: Sequence[int] = field(default=(), repr=False)
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.path.endswith(".ipynb")
+
+    def display_path(self, line: int) -> tuple[str, int]:
+        """Path and line as reported: `("nb.ipynb#cell=3", 8)` for a notebook, the file's own otherwise."""
+        if not self.cells:
+            return self.path, line
+        cell = self.cells[max(0, bisect_right(self._first_lines, line) - 1)]
+        return f"{self.path}#cell={cell.number}", line - cell.first_line + 1
+
+    def module_line(self, display_path: str, line: int) -> int:
+        """The inverse of `display_path`: the line in `text`."""
+        _, _, number = display_path.partition("#cell=")
+        if not number:
+            return line
+        return next((c.first_line + line - 1 for c in self.cells if c.number == int(number)), line)
+
+    def column(self, line: int, byte_offset: int) -> int:
+        """The 1-based character column of an `ast` offset, which counts UTF-8 bytes."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if text.isascii():
+            return byte_offset + 1
+        return len(text.encode("utf-8")[:byte_offset].decode("utf-8", "replace")) + 1
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands. Nodes without a place (operators, contexts) stand at the first character."""
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return Span(1, 1, 1, 1)
+        end_line = getattr(node, "end_lineno", None) or line
+        start_offset: int = getattr(node, "col_offset", 0)
+        end_offset: int = getattr(node, "end_col_offset", None) or start_offset
+        return Span(line, self.column(line, start_offset), end_line, self.column(end_line, end_offset))
+
+    def source(self, node: ast.AST) -> str:
+        """The text of a node."""
+        span = self.span(node)
+        if span.line == span.end_line:
+            return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        first = self.lines[span.line - 1][span.column - 1 :]
+        middle = self.lines[span.line : span.end_line - 1]
+        return "\n".join([first, *middle, self.lines[span.end_line - 1][: span.end_column - 1]])

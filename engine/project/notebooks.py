@@ -1,0 +1,149 @@
+"""Notebooks as modules: code cells joined, magics and shell lines blanked, cell and line kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.project.reading import UnreadableFile
+
+_PYTHON_CELL_MAGICS = frozenset(
+    {"time", "timeit", "capture", "prun", "memray_flamegraph", "python", "python3", "wandb"}
+)
+_SHELL_ASSIGNMENT = re.compile(r"^(\s*[\w, ]+=\s*)[!%].*$")
+_HELP = re.compile(r"^\s*(\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*$")
+_LINE_MAGIC_WITH_CODE = re.compile(r"^(\s*)%(?:time|timeit|prun|memit)\s+(?:-\S+\s+)*(.*)$")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell: its number among all cells of the notebook (from 1), and its lines in the joined module."""
+
+    number: int
+    first_line: int
+    line_count: int
+
+
+def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
+    """The joined Python source of a notebook's code cells, and where each cell went.
+
+    Raises UnreadableFile if the JSON is broken, is no notebook, or its kernel is not Python.
+    """
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise UnreadableFile(path, f"is not valid JSON: {problem.msg}", problem.lineno) from problem
+    except RecursionError as problem:
+        raise UnreadableFile(path, "is nested too deeply to parse") from problem
+    cells = _cells(document)
+    if cells is None:
+        raise UnreadableFile(path, "is not a Jupyter notebook: it has no list of cells", 1)
+    language = _language(document)
+    if language not in ("python", "python3", "ipython", ""):
+        raise UnreadableFile(path, f"is a notebook in {language}, which is not analysed")
+    lines: list[str] = []
+    placed: list[Cell] = []
+    for number, cell in enumerate(cells, start=1):
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source = _source(cell)
+        code = _blank_magics(source.replace("\r\n", "\n").split("\n"))
+        placed.append(Cell(number, len(lines) + 1, len(code)))
+        lines += code
+    return "\n".join(lines) + "\n", tuple(placed)
+
+
+def _cells(document: object) -> list[object] | None:
+    if not isinstance(document, dict):
+        return None
+    cells = document.get("cells")
+    if cells is None and isinstance(document.get("worksheets"), list):
+        # nbformat 3 kept its cells in worksheets.
+        cells = [c for sheet in document["worksheets"] if isinstance(sheet, dict) for c in sheet.get("cells", [])]
+    return cells if isinstance(cells, list) else None
+
+
+def _language(document: dict[str, object]) -> str:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    for key in ("language_info", "kernelspec"):
+        info = metadata.get(key)
+        if isinstance(info, dict):
+            name = info.get("language", info.get("name") if key == "language_info" else None)
+            if isinstance(name, str):
+                return name.lower()
+    return ""
+
+
+def _source(cell: dict[str, object]) -> str:
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        return "".join(part for part in source if isinstance(part, str))
+    return source if isinstance(source, str) else ""
+
+
+def _blank_magics(lines: Sequence[str]) -> list[str]:
+    """The cell with everything that only IPython understands blanked; one line in, one line out."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("%%"):
+        magic = re.match(r"%%(\w*)", first)
+        if magic is None or magic[1] not in _PYTHON_CELL_MAGICS:
+            return ["" for _ in lines]
+    result: list[str] = []
+    continued = False
+    quote: str | None = None
+    depth = 0
+    for line in lines:
+        stripped = line.lstrip()
+        if continued:
+            continued = line.rstrip().endswith("\\")
+            result.append("")
+            continue
+        if quote is None and depth == 0:
+            spelled = _one_line(line, stripped)
+            if spelled is not None:
+                continued = line.rstrip().endswith("\\")
+                result.append(spelled)
+                continue
+        result.append(line)
+        quote, depth = _open_after(line, quote, depth)
+    return result
+
+
+def _one_line(line: str, stripped: str) -> str | None:
+    """What a line with IPython syntax becomes, None if it is plain Python."""
+    indent = line[: len(line) - len(stripped)]
+    timed = _LINE_MAGIC_WITH_CODE.match(line)
+    if timed and timed[2].strip():
+        return timed[1] + timed[2]
+    if stripped.startswith(("%", "!")) or _HELP.match(line):
+        # `pass`, not nothing: the line may be all that a block holds.
+        return f"{indent}pass" if indent else ""
+    assigned = _SHELL_ASSIGNMENT.match(line)
+    if assigned and "==" not in assigned[1]:
+        return f"{assigned[1]}None"
+    return None
+
+
+_TOKENS = re.compile(r"\"\"\"|'''|\\.|[\"'#()\[\]{}]")
+
+
+def _open_after(line: str, quote: str | None, depth: int) -> tuple[str | None, int]:
+    """Whether a triple-quoted string or a bracket is still open after a line: a `%` there is no magic."""
+    for match in _TOKENS.finditer(line):
+        token = match[0]
+        if quote is not None:
+            if token == quote:
+                quote = None
+        elif token == "#":
+            break
+        elif token in ('"""', "'''", '"', "'"):
+            quote = token
+        elif token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth = max(0, depth - 1)
+    return (quote if quote is not None and len(quote) == 3 else None), depth

@@ -1,0 +1,187 @@
+"""A project: the files of one commit, decoded, parsed and resolved on demand."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from engine.project.module import Module
+from engine.project.notebooks import read_notebook
+from engine.project.reading import UnreadableFile, decode, parse
+from engine.project.sources import FolderSource, GitSource, MappingSource, Source, is_inside
+from engine.project.suppressions import find_suppressions
+
+MAX_FILE_BYTES = 2_000_000
+"""Larger files are generated or data: no hand-written training script comes near."""
+
+_SOURCE_FOLDERS = ("", "src", "lib", "python")
+"""Folders below an import root that projects put their packages in."""
+
+_INSTALLED = frozenset(sys.stdlib_module_names) | frozenset(
+    {
+        "accelerate", "apex", "datasets", "deepspeed", "diffusers", "einops", "fairscale", "hydra", "ignite", "jax",
+        "lightning", "matplotlib", "numpy", "omegaconf", "pandas", "peft", "pytorch_lightning", "ray", "safetensors",
+        "scipy", "sklearn", "tensorboard", "tensorflow", "timm", "tokenizers", "torch", "torchaudio", "torchmetrics",
+        "torchtext", "torchvision", "tqdm", "transformers", "trl", "wandb", "xformers", "yaml",
+    }
+)  # fmt: skip
+"""Names that mean an installed package, even where a file inside a package is called the same."""
+
+
+class Project:
+    """An immutable snapshot of files. Reading is lazy and cached; what fails is named and loses nothing else."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._texts: dict[str, str] = {}
+        self._modules: dict[str, Module] = {}
+        self._problems: dict[str, UnreadableFile] = {}
+
+    @classmethod
+    def from_folder(cls, root: Path) -> Project:
+        """The files under a folder, links not followed."""
+        return cls(FolderSource(root))
+
+    @classmethod
+    def from_revision(cls, repository: Path, revision: str) -> Project:
+        """The files of a git revision, without a checkout. Raises RevisionNotFound."""
+        return cls(GitSource(repository, revision))
+
+    @classmethod
+    def from_mapping(cls, files: Mapping[str, str | bytes]) -> Project:
+        """Files in memory; paths that leave the tree are dropped."""
+        return cls(MappingSource(files))
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Path to reason, for every file that was asked for and could not be read or parsed."""
+        return {path: str(problem) for path, problem in self._problems.items()}
+
+    def paths(self) -> Sequence[str]:
+        """All files, POSIX, relative, sorted."""
+        return self._source.paths()
+
+    @cached_property
+    def _path_set(self) -> frozenset[str]:
+        return frozenset(self.paths())
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file. Paths out of the tree never exist."""
+        return is_inside(path) and path in self._path_set
+
+    def content_key(self, path: str) -> str:
+        """git's blob hash of the content: equal keys, equal content."""
+        return self._source.key(path)
+
+    def read_text(self, path: str) -> str:
+        """The decoded text with `\\n` newlines. Raises UnreadableFile."""
+        if path in self._texts:
+            return self._texts[path]
+        if path in self._problems:
+            raise self._problems[path]
+        try:
+            text = self._texts[path] = self._read(path)
+        except UnreadableFile as problem:
+            if self.exists(path):
+                self._problems[path] = problem
+            raise
+        return text
+
+    def _read(self, path: str) -> str:
+        if not is_inside(path):
+            raise UnreadableFile(path, "leaves the project")
+        size = self._source.size(path) if self.exists(path) else None
+        if size is None:
+            raise UnreadableFile(path, "does not exist")
+        if size > MAX_FILE_BYTES:
+            raise UnreadableFile(path, f"is too large to analyse ({size:,} bytes, limit {MAX_FILE_BYTES:,})")
+        try:
+            data = self._source.read(path)
+        except OSError as problem:
+            raise UnreadableFile(path, f"cannot be read: {problem}") from problem
+        if len(data) > MAX_FILE_BYTES:
+            raise UnreadableFile(path, f"is too large to analyse ({len(data):,} bytes, limit {MAX_FILE_BYTES:,})")
+        return decode(path, data)
+
+    def module(self, path: str) -> Module:
+        """The parsed file. Raises UnreadableFile, each time the same, where it cannot be parsed."""
+        if path in self._modules:
+            return self._modules[path]
+        text = self.read_text(path)
+        if path in self._problems:
+            raise self._problems[path]
+        try:
+            module = self._modules[path] = self._parsed(path, text)
+        except UnreadableFile as problem:
+            self._problems[path] = problem
+            raise
+        return module
+
+    @staticmethod
+    def _parsed(path: str, text: str) -> Module:
+        if not path.endswith(".ipynb"):
+            return Module(path, text, parse(path, text), text.split("\n"), suppressions=find_suppressions(text))
+        code, cells = read_notebook(path, text)
+        first_lines = tuple(cell.first_line for cell in cells)
+        module = Module(path, code, parse("", ""), code.split("\n"), cells, _first_lines=first_lines)
+        try:
+            tree = parse(path, code)
+        except UnreadableFile as problem:
+            if problem.line is None:
+                raise
+            place, line = module.display_path(problem.line)
+            raise UnreadableFile(path, f"cell {place.rpartition('=')[2]} {problem.reason}", line) from problem
+        return Module(path, code, tree, code.split("\n"), cells, find_suppressions(code), first_lines)
+
+    def find_module(self, dotted: str, importer: str | None = None, level: int = 0) -> str | None:
+        """The path of a module or of a package's `__init__.py`, None if it is not in the project.
+
+        `level` counts the leading dots of a relative import, `importer` is the path of the importing file.
+        """
+        if level > 0:
+            if importer is None:
+                return None
+            folder = PurePosixPath(importer).parent
+            for _ in range(level - 1):
+                if folder == PurePosixPath("."):
+                    return None
+                folder = folder.parent
+            return self._below(_joined(folder.as_posix(), dotted.replace(".", "/")), package=True)
+        if not dotted:
+            return None
+        relative = dotted.replace(".", "/")
+        for root in self._import_roots(importer, dotted.partition(".")[0]):
+            found = self._below(_joined(root, relative))
+            if found is not None:
+                return found
+        return None
+
+    def _below(self, stem: str, package: bool = False) -> str | None:
+        candidates = [f"{stem}.py", _joined(stem, "__init__.py")]
+        for candidate in candidates:
+            if (not package or stem) and self.exists(candidate) and candidate != ".py":
+                return candidate
+        return None
+
+    def _import_roots(self, importer: str | None, top: str) -> Iterator[str]:
+        """Folders that Python would plausibly have on its path, nearest first: the script's own, then its parents."""
+        own = PurePosixPath(importer).parent.as_posix() if importer else "."
+        folder = own
+        while True:
+            if not self.exists(_joined(folder, "__init__.py")):
+                for below in _SOURCE_FOLDERS:
+                    yield _joined(folder, below)
+            if folder == ".":
+                break
+            folder = PurePosixPath(folder).parent.as_posix()
+        if top not in _INSTALLED:
+            # A file inside a package that is run as a script finds its siblings.
+            yield own
+
+
+def _joined(folder: str, name: str) -> str:
+    if folder in ("", "."):
+        return name
+    return f"{folder}/{name}" if name else folder

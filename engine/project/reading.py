@@ -1,0 +1,133 @@
+"""From the bytes of a file to its text, and from text to a syntax tree; every failure names its line."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator
+
+MAX_NESTING = 900
+"""Deepest syntax tree that is handed on. Deeper ones are generated code, and walking them would exhaust the stack."""
+
+_PYTHON_2 = re.compile(
+    r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized"
+    r"|leading zeros in decimal integer|inconsistent use of tabs"
+)
+_PYTHON_2_LINE = re.compile(
+    r"^\s*(print\s+[^(=\s]|print\s*>>|exec\s+['\"\w]|raise\s+\w+\s*,|except\s+\w[\w.]*\s*,\s*\w+\s*:)|<>|\d[lL]\b"
+)
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be analysed. `line` is 1-based, None where the failure has no line."""
+
+    def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+        super().__init__(path, reason, line)
+        self.path = path
+        self.reason = reason
+        self.line = line
+
+    def __str__(self) -> str:
+        place = f" (line {self.line})" if self.line is not None else ""
+        return f"{self.reason}{place}"
+
+
+def decode(path: str, data: bytes) -> str:
+    """The text of a file: PEP 263 declarations in Python files, UTF-8 otherwise, newlines as `\\n`.
+
+    Raises UnreadableFile for null bytes, unknown encodings and undecodable bytes, with the line.
+    """
+    null = data.find(b"\0")
+    if null >= 0 and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UnreadableFile(path, "contains null bytes", data.count(b"\n", 0, null) + 1)
+    encoding = "utf-8-sig"
+    if path.endswith((".py", ".pyi", ".pyw")):
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as problem:
+            raise UnreadableFile(path, f"cannot be decoded: {problem.msg}", 1) from problem
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise UnreadableFile(path, f"is not {encoding} text: {problem.reason}", line) from problem
+    except (LookupError, UnicodeError) as problem:
+        raise UnreadableFile(path, f"cannot be decoded: {problem}", 1) from problem
+    if "\0" in text:
+        raise UnreadableFile(path, "contains null bytes", text.count("\n", 0, text.index("\0")) + 1)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse(path: str, text: str) -> ast.Module:
+    """The syntax tree of Python source, also where its syntax is newer than the running interpreter.
+
+    Raises UnreadableFile with the line of the first error.
+    """
+    try:
+        tree = _parse_here(text)
+    except SyntaxError as problem:
+        rewritten = _older_spelling(text)
+        if rewritten is None:
+            raise UnreadableFile(path, _syntax_reason(problem, text), problem.lineno) from problem
+        tree = rewritten
+    except (RecursionError, MemoryError) as problem:
+        raise UnreadableFile(path, "is nested too deeply to parse", None) from problem
+    except ValueError as problem:
+        raise UnreadableFile(path, f"cannot be parsed: {problem}", None) from problem
+    deepest = _too_deep(tree)
+    if deepest is not None:
+        raise UnreadableFile(path, f"is nested more than {MAX_NESTING} levels deep", deepest)
+    return tree
+
+
+def _parse_here(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _older_spelling(text: str) -> ast.Module | None:
+    """The tree by way of LibCST, None where the text is no Python of any version that LibCST knows."""
+    from engine.project.newer_syntax import parse_newer
+
+    try:
+        return parse_newer(text)
+    except (RecursionError, MemoryError):
+        return None
+
+
+def _syntax_reason(problem: SyntaxError, text: str) -> str:
+    lines = text.split("\n")
+    at = problem.lineno or 0
+    line = lines[at - 1] if 0 < at <= len(lines) else ""
+    if _PYTHON_2.search(problem.msg or "") or _PYTHON_2_LINE.search(line):
+        return f"is Python 2, which is not analysed: {problem.msg}"
+    return f"does not parse: {problem.msg}"
+
+
+def _too_deep(tree: ast.Module) -> int | None:
+    """The line at which the tree gets deeper than MAX_NESTING; walked level by level, so no recursion."""
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_NESTING):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return None
+    return next((node.lineno for node in level if hasattr(node, "lineno")), 1)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            if value._fields:
+                yield value
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST):
+                    yield item

@@ -1,0 +1,247 @@
+"""Where the files of a project come from: a folder, a git revision, or memory. None follows a link out of its tree."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+SKIPPED_FOLDERS = frozenset(
+    {
+        ".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+        "__pycache__", "node_modules", "site-packages", ".ipynb_checkpoints", ".eggs", "wandb", "mlruns",
+    }
+)  # fmt: skip
+"""Folders that hold no source of the project; a git revision is not filtered, since what is committed counts."""
+
+
+class RevisionNotFound(ValueError):
+    """The repository or the revision does not exist."""
+
+
+class Source(Protocol):
+    """Raw files by POSIX path."""
+
+    def paths(self) -> Sequence[str]: ...
+
+    def size(self, path: str) -> int | None:
+        """Bytes of the file, None if it is absent."""
+
+    def read(self, path: str) -> bytes: ...
+
+    def key(self, path: str) -> str:
+        """A hash of the content, equal for equal content within one kind of source."""
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path stays in its tree: relative, and without `..`."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path and "\\" not in path
+
+
+def blob_hash(data: bytes) -> str:
+    """git's own name for a content, so that folders, revisions and mappings share it."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+class MappingSource:
+    """Files in memory."""
+
+    def __init__(self, files: Mapping[str, str | bytes]) -> None:
+        self._files = {
+            path: content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+            for path, content in files.items()
+            if is_inside(path)
+        }
+
+    def paths(self) -> Sequence[str]:
+        return tuple(sorted(self._files))
+
+    def size(self, path: str) -> int | None:
+        data = self._files.get(path)
+        return None if data is None else len(data)
+
+    def read(self, path: str) -> bytes:
+        return self._files[path]
+
+    def key(self, path: str) -> str:
+        return blob_hash(self._files[path])
+
+
+class FolderSource:
+    """Files under a folder; links are not followed, tool folders (`SKIPPED_FOLDERS`) are not entered."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self._paths: tuple[str, ...] | None = None
+
+    def paths(self) -> Sequence[str]:
+        if self._paths is None:
+            found: list[str] = []
+            for folder, folders, names in os.walk(self._root, followlinks=False):
+                here = Path(folder)
+                folders[:] = sorted(f for f in folders if self._enters(here, f))
+                found += [(here / n).relative_to(self._root).as_posix() for n in names if not (here / n).is_symlink()]
+            self._paths = tuple(sorted(p for p in found if is_inside(p)))
+        return self._paths
+
+    def _enters(self, parent: Path, name: str) -> bool:
+        folder = parent / name
+        if name in SKIPPED_FOLDERS or folder.is_symlink():
+            return False
+        return not (folder / "pyvenv.cfg").exists()
+
+    def _file(self, path: str) -> Path | None:
+        if not is_inside(path):
+            return None
+        target = self._root / path
+        if target.resolve() != target:
+            # A link somewhere on the way.
+            return None
+        return target if target.is_file() else None
+
+    def size(self, path: str) -> int | None:
+        target = self._file(path)
+        return None if target is None else target.stat().st_size
+
+    def read(self, path: str) -> bytes:
+        target = self._file(path)
+        if target is None:
+            raise FileNotFoundError(path)
+        return target.read_bytes()
+
+    def key(self, path: str) -> str:
+        return blob_hash(self.read(path))
+
+
+class GitSource:
+    """Files of one revision, read through the git executable: no checkout, one `cat-file` process, started when needed.
+
+    Raises RevisionNotFound if the repository or the revision is not there.
+    """
+
+    def __init__(self, repository: Path, revision: str) -> None:
+        self._repository = repository
+        self.commit = resolve_revision(repository, revision)
+        self._entries: dict[str, tuple[str, int]] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def _tree(self) -> dict[str, tuple[str, int]]:
+        if self._entries is None:
+            listing = run_git(self._repository, "ls-tree", "-r", "-z", "-l", "--full-tree", self.commit)
+            self._entries = {}
+            for entry in listing.split(b"\0"):
+                about, _, raw_path = entry.partition(b"\t")
+                fields = about.split()
+                # 120000 is a symbolic link, 160000 a submodule: neither is a file of this commit.
+                if len(fields) != 4 or fields[1] != b"blob" or fields[0] == b"120000":
+                    continue
+                path = raw_path.decode("utf-8", "surrogateescape")
+                if is_inside(path):
+                    size = int(fields[3]) if fields[3].isdigit() else 0
+                    self._entries[path] = (fields[2].decode("ascii"), size)
+        return self._entries
+
+    def paths(self) -> Sequence[str]:
+        return tuple(sorted(self._tree()))
+
+    def size(self, path: str) -> int | None:
+        entry = self._tree().get(path)
+        return None if entry is None else entry[1]
+
+    def key(self, path: str) -> str:
+        return self._tree()[path][0]
+
+    def read(self, path: str) -> bytes:
+        blob, _ = self._tree()[path]
+        with self._lock:
+            process = self._started()
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(blob.encode("ascii") + b"\n")
+            process.stdin.flush()
+            header = process.stdout.readline().split()
+            if len(header) != 3:
+                raise FileNotFoundError(f"{path}: blob {blob} is not in the repository")
+            data = process.stdout.read(int(header[2]))
+            process.stdout.read(1)
+            return data
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                ["git", *_repository_option(self._repository), "cat-file", "--batch"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=git_environment(),
+            )
+        return self._process
+
+    def close(self) -> None:
+        """Ends the reading process."""
+        process, self._process = self._process, None
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            if process.stdout is not None:
+                process.stdout.close()
+            process.wait(timeout=10)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def git_environment() -> dict[str, str]:
+    """The environment for git: no prompts, no lazy fetches of a partial clone, and messages in English."""
+    return {
+        **os.environ,
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
+
+
+def _repository_option(repository: Path) -> list[str]:
+    """How git is told of a repository: a work tree, a `.git` folder, or a bare repository."""
+    if (repository / "HEAD").is_file() and (repository / "objects").is_dir():
+        return ["--git-dir", str(repository)]
+    return ["-C", str(repository)]
+
+
+def run_git(repository: Path, *arguments: str) -> bytes:
+    """The output of a git command. Raises RevisionNotFound with git's own message if it fails."""
+    try:
+        done = subprocess.run(
+            ["git", *_repository_option(repository), *arguments],
+            capture_output=True,
+            env=git_environment(),
+            check=False,
+        )
+    except FileNotFoundError as problem:
+        raise RevisionNotFound("git is not installed, or not on the PATH") from problem
+    if done.returncode:
+        message = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise RevisionNotFound(message or f"git {arguments[0]} failed in {repository}")
+    return done.stdout
+
+
+def resolve_revision(repository: Path, revision: str) -> str:
+    """The commit (or tree) that a revision names. Raises RevisionNotFound."""
+    if not repository.is_dir():
+        raise RevisionNotFound(f"{repository} is not a folder")
+    if not revision or revision.startswith("-"):
+        raise RevisionNotFound(f"{revision!r} is not a revision")
+    try:
+        return (
+            run_git(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{object}}")
+            .decode()
+            .split()[-1]
+        )
+    except RevisionNotFound as problem:
+        raise RevisionNotFound(f"{revision} is not a revision of {repository}: {problem}") from problem
