@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.estimate import estimate
+
 from engine.project import Project
 
 ROWS = Path(__file__).parent.parent / "cases" / "memory"

@@ -12,6 +12,7 @@ import sys
 import time
 
 from engine.check import check
+
 from engine.project import Project
 
 RATIO_CEILING = 60.0
@@ -61,7 +62,9 @@ def main() -> int:
     check(Project.from_mapping(files))
     reading = time.process_time() - start
     ratio = reading / parsing
-    print(f"check: {reading / len(files) * 1000:.1f} ms of CPU a file, {ratio:.1f} times the parse (ceiling {RATIO_CEILING:.0f})")
+    print(
+        f"check: {reading / len(files) * 1000:.1f} ms of CPU a file, {ratio:.1f} times the parse (ceiling {RATIO_CEILING:.0f})"
+    )
     return 1 if ratio > RATIO_CEILING else 0
 
 

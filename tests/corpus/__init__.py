@@ -1,0 +1,1 @@
+"""Released packages held against a ledger of labelled findings."""

@@ -1,0 +1,1 @@
+"""Hostile and broken input: nothing crashes, nothing hangs, each failure is named."""
