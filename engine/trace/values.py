@@ -1,0 +1,313 @@
+"""Abstract values.
+
+Everything the interpreter computes is a `Value`. What is known about it is told by `role`:
+
+=============  ==============================================================================================
+role           meaning
+=============  ==============================================================================================
+tensor         a torch tensor (or a structure of tensors that a model returned)
+number         a Python number read from a tensor (`.item()`, `float(t)`)
+array          a NumPy array
+module         an `nn.Module`: torch.nn, of the project, of a library, or an unknown object used as one
+optimizer      constructed, or an unknown object used as one (`zero_grad` and `step`)
+scheduler      learning-rate scheduler, constructed or by use
+scaler         GradScaler, constructed or by use (`scale`, `step`, `update`)
+loader         DataLoader, or an unknown object whose iteration feeds a training or evaluation loop
+sampler, dataset, metric, accelerator, fabric, engine (DeepSpeed), trainer, generator, device, writer
+parameter      `nn.Parameter`, or an element of `parameters()`
+parameters     the result of `module.parameters()` and relatives; `of` names the modules
+instance       an instance of a class of the project that is none of the above
+None           unknown; an object like any other, which says where it came from
+=============  ==============================================================================================
+
+Roles are complete only after the run: a rule may rely on them. They come from how a value is made or used, never from
+its name. `name` is for messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.trace.places import Loop, Place, Step
+
+if TYPE_CHECKING:
+    import ast
+
+_VIEWS = frozenset(
+    "view reshape flatten squeeze unsqueeze permute transpose t contiguous float double half bfloat16 type to cuda cpu "
+    "clone expand getitem getattr unflatten swapaxes movedim narrow select chunk split unbind element squeeze_ "
+    "unsqueeze_ requires_grad_ detach data type_as rename values items keys get mT T H index_select gather take "
+    "join stack cat cat_ hstack vstack concat rearrange pop masked_select repeat tile".split()
+)
+
+
+@dataclass(eq=False)
+class Value:
+    """A value with identity. `place` is where it was made; `parents` what it was made from."""
+
+    place: Place
+    name: str = ""
+    role: str | None = None
+    #: How it came to be: `parameter-of-function`, `attribute`, `call`, `construct`, `element`, `operator`, `literal`,
+    #: or for a tensor the operation: the method's name or the last part of the torch function's name.
+    op: str = ""
+    #: Fully qualified name of the callable or class that made it (`torch.optim.adam.Adam` is `torch.optim.Adam`).
+    made_by: str = ""
+    parents: tuple[Value, ...] = ()
+    #: Arguments it was constructed with, by parameter name where known, else by position ("0", "1" ...).
+    keywords: dict[str, Value] = field(default_factory=dict)
+    #: The object called to make it (for results of calls) or that it is an attribute, element or method result of.
+    callee: Value | None = None
+    #: Loops (with the iteration's number) that were active when it was made.
+    loops: tuple[Loop, ...] = ()
+    iterations: tuple[int, ...] = ()
+    #: Grad mode when it was made; None where the program decides at run time.
+    grad: bool | None = True
+    #: Set by detach(), .data, no_grad, numpy, item ...: why it carries no graph from its parents.
+    detached: str = ""
+    requires_grad: bool | None = None
+    #: `probabilities`, `log-probabilities`, `sigmoid`, `log-sigmoid`, `relu`, `tanh`, `class-indices`, `normalized`,
+    #: `one-hot`; empty where unknown. Survives views, not arithmetic.
+    kind: str = ""
+    #: The softmax's dim and the like.
+    dim: int | None = None
+    device: str = ""
+    shape: tuple[int | None, ...] | None = None
+    #: Method names called on it, `()` for being called, `for` for being iterated, `arg:torch...` for uses as argument.
+    uses: set[str] = field(default_factory=set)
+    #: Becomes True when a backward or autograd.grad starts from something made from this.
+    feeds_backward: bool = False
+    feeds_autograd_grad: bool = False
+    #: Modules (or optimizers, for `param_groups`) whose parameters this holds.
+    of: tuple[Value, ...] = ()
+    #: For modules: the project's class; for wrappers (DDP, FSDP, compile, prepare): what is wrapped.
+    cls: ClassValue | None = None
+    wrapped: Value | None = None
+    #: `ddp`, `fsdp`, `data-parallel`, `deepspeed`, `accelerate`, `fabric`, `compile`, `copy` (deepcopy) ...
+    wrapping: str = ""
+    steps: tuple[Step, ...] = ()
+    #: Whether the value is one of several possibilities; see Choice.
+    _graph: bool | None | str = field(default="unset", repr=False)
+
+    # ---- questions rules ask -------------------------------------------------------------------------------------
+
+    @property
+    def is_module(self) -> bool:
+        return self.role == "module"
+
+    @property
+    def origin(self) -> Value:
+        """The object behind wrappers such as DDP, compile and prepare."""
+        seen, value = 0, self
+        while value.wrapped is not None and value.wrapping != "copy" and seen < 16:
+            value, seen = value.wrapped, seen + 1
+        return value
+
+    def options(self) -> tuple[Value, ...]:
+        """The values it may be: itself, or a Choice's alternatives."""
+        return (self,)
+
+    @property
+    def constant(self) -> Any:
+        """The Python constant it is, or None where it is none (see `is_constant`)."""
+        return None
+
+    @property
+    def is_constant(self) -> bool:
+        return False
+
+    def keyword(self, *names: str) -> Value | None:
+        """The constructor's argument under the first of these names (or positions) that was passed."""
+        for name in names:
+            if name in self.keywords:
+                return self.keywords[name]
+        return None
+
+    @property
+    def carries_graph(self) -> bool | None:
+        """Whether it holds an autograd graph; None where the program's unknown parts decide. Final after the run."""
+        if self._graph == "unset":
+            self._graph = None
+            self._graph = self._find_graph()
+        return self._graph  # type: ignore[return-value]
+
+    def _find_graph(self) -> bool | None:
+        if self.role == "parameter" or (self.requires_grad and not self.detached):
+            return True
+        if self.detached or self.grad is False or self.role in ("number", "array", "device"):
+            return False
+        if self.op in ("data-element", "parameter-of-function", "literal"):
+            return None if self.op == "parameter-of-function" else False
+        if self.op in ("call", "method-call") and self.callee is not None:
+            source = self.callee
+            if source.role == "module" or source.role == "method-of-module":
+                # A model's output has a graph if its parameters do; freezing is told by requires_grad on the module.
+                if source.origin.requires_grad is False or source.requires_grad is False:
+                    return any_graph(self.parents)
+                return None if self.grad is None else True
+            inside = any_graph(p for p in self.parents if p is not source)
+            if inside:
+                return True
+            return None
+        return any_graph(self.parents)
+
+    def ancestors(self, through_detach: bool = True, limit: int = 4000) -> Iterator[Value]:
+        """Everything it was made from, nearest first, itself included."""
+        seen: set[int] = set()
+        queue: list[Value] = [self]
+        while queue and len(seen) < limit:
+            value = queue.pop(0)
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield value
+            if not through_detach and value.detached:
+                continue
+            queue.extend(value.parents)
+
+    def graph_ancestors(self) -> Iterator[Value]:
+        """The ancestors through which a graph reaches this value."""
+        for value in self.ancestors(through_detach=False):
+            if value.carries_graph:
+                yield value
+
+    @property
+    def activation(self) -> Value | None:
+        """The activation (softmax, sigmoid ...) that this value is the result of, looking through views only."""
+        value: Value = self
+        for _ in range(64):
+            if value.kind:
+                return value if value.op not in _VIEWS or not value.parents else (value.parents[0].activation or value)
+            if value.op in _VIEWS and value.parents:
+                value = value.parents[0]
+                continue
+            return None
+        return None
+
+    def elements(self) -> tuple[Value, ...]:
+        """A container's known elements."""
+        return ()
+
+    def __str__(self) -> str:
+        return self.name or self.op or "value"
+
+
+def any_graph(values: Any) -> bool | None:
+    """True if any carries a graph, False if none does, None if that is not known."""
+    unknown = False
+    for value in values:
+        carries = value.carries_graph
+        if carries:
+            return True
+        unknown = unknown or carries is None
+    return None if unknown else False
+
+
+@dataclass(eq=False)
+class Constant(Value):
+    """A Python constant."""
+
+    value: Any = None
+
+    @property
+    def constant(self) -> Any:
+        return self.value
+
+    @property
+    def is_constant(self) -> bool:
+        return True
+
+    def _find_graph(self) -> bool | None:
+        return False
+
+
+@dataclass(eq=False)
+class Choice(Value):
+    """One of several values, by the path taken."""
+
+    choices: tuple[Value, ...] = ()
+
+    def options(self) -> tuple[Value, ...]:
+        return self.choices
+
+    def _find_graph(self) -> bool | None:
+        return any_graph(self.choices)
+
+
+@dataclass(eq=False)
+class Container(Value):
+    """A list, tuple, dict, set or deque. `items` are the elements seen (dict values under their constant keys too)."""
+
+    shape_name: str = "list"
+    items: list[Value] = field(default_factory=list)
+    entries: dict[Any, Value] = field(default_factory=dict)
+    #: Whether there may be elements beyond the known ones, or fewer.
+    open: bool = False
+    #: Bounded by construction (`deque(maxlen=...)`).
+    bounded: bool = False
+    #: Attribute or global that holds it, e.g. `self.losses`; such a container outlives the function.
+    held_as: str = ""
+    cleared: bool = False
+
+    def elements(self) -> tuple[Value, ...]:
+        return tuple(self.items) + tuple(v for v in self.entries.values() if v not in self.items)
+
+    def _find_graph(self) -> bool | None:
+        return any_graph(self.elements())
+
+
+@dataclass(eq=False)
+class ClassValue(Value):
+    """A class of the project. `bases` are qualified names of the bases outside the project, of the whole chain."""
+
+    node: ast.ClassDef | None = None
+    path: str = ""
+    project_bases: tuple[ClassValue, ...] = ()
+    bases: tuple[str, ...] = ()
+    methods: dict[str, Value] = field(default_factory=dict)
+    members: dict[str, Value] = field(default_factory=dict)
+    #: `module`, `dataset`, `iterable-dataset`, `lightning-module`, `lightning-data`, `hf-trainer`, `sampler`,
+    #: `autograd-function`, `dataclass`, `optimizer`, `scheduler`, `callback`, or empty.
+    family: str = ""
+
+    def lineage(self) -> Iterator[ClassValue]:
+        yield self
+        for base in self.project_bases:
+            yield from base.lineage()
+
+    def method(self, name: str) -> Value | None:
+        for cls in self.lineage():
+            if name in cls.methods:
+                return cls.methods[name]
+        return None
+
+
+@dataclass(eq=False)
+class FunctionValue(Value):
+    """A function of the project; `bound` is the receiver of a bound method."""
+
+    node: Any = None
+    path: str = ""
+    qualified: str = ""
+    bound: Value | None = None
+    owner: ClassValue | None = None
+    closure: Any = None
+    decorators: tuple[Value, ...] = ()
+    kind_of_method: str = ""
+
+
+@dataclass(eq=False)
+class External(Value):
+    """Something of a library, by its qualified name (`torch.nn.functional.cross_entropy`)."""
+
+    qualified: str = ""
+    bound: Value | None = None
+
+
+@dataclass(eq=False)
+class Namespace(Value):
+    """A module (file) of the project."""
+
+    path: str = ""
