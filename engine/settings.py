@@ -1,0 +1,241 @@
+"""What a repository or an organisation configures: `.github/preflight.yml`, or `[tool.preflight]` in pyproject.toml.
+
+Settings never fail a review: an unknown key or a bad value is named with its line, and the default holds for it.
+Read them from the base branch, so that a pull request cannot reconfigure its own review.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Literal
+
+import pathspec
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.findings import SEVERITY_ORDER, Severity
+from engine.project import Project, UnreadableFile
+
+YAML_PATHS = (".github/preflight.yml", ".github/preflight.yaml")
+PYPROJECT_PATH = "pyproject.toml"
+
+COMMENT_LIMIT = 25
+"""Most review comments of one push. reviewdog stops at 30, above which GitHub answered 502 (reviewdog/reviewdog#355)."""
+
+FailOn = Literal["error", "warning", "note", "never"]
+
+DEFAULT_EXCLUDE = (
+    "tests/", "test/", "test_*.py", "*_test.py", "conftest.py",
+    "vendor/", "third_party/", "third-party/", "*_pb2.py", "*_pb2_grpc.py", "docs/",
+)  # fmt: skip
+"""Tests break training rules on purpose, vendored and generated code is somebody else's."""
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Settings(BaseModel):
+    """The configuration with its defaults. Rules are named by code (`PF101`) or name (`retained-graph`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=_kebab, populate_by_name=True)
+
+    select: tuple[str, ...] = Field(default=(), description="only these rules; empty for all")
+    ignore: tuple[str, ...] = Field(default=(), description="never these rules")
+    per_path_ignores: dict[str, tuple[str, ...]] = Field(default={}, description="glob to rules silenced there")
+    severity: dict[str, Severity] = Field(default={}, description="rule to error, warning or note")
+    exclude: tuple[str, ...] = Field(default=DEFAULT_EXCLUDE, description="globs never analysed, as in .gitignore")
+    fail_on: FailOn = Field(default="error", description="the check run fails at this severity and above")
+    max_comments: int = Field(default=COMMENT_LIMIT, ge=0, le=COMMENT_LIMIT, description="review comments per push")
+    memory: bool = Field(default=True, description="estimate peak GPU memory")
+    gpus: tuple[str, ...] = Field(default=(), description="devices that the run has to fit, by any common name")
+    memory_scripts: tuple[str, ...] = Field(default=(), description="entry scripts to estimate; empty to find them")
+    review_drafts: bool = Field(default=False, description="review draft pull requests too")
+    review_bots: bool = Field(default=False, description="review pull requests opened by bots too")
+    skip_labels: tuple[str, ...] = Field(default=("skip-preflight",), description="labels that turn the review off")
+    skip_title_words: tuple[str, ...] = Field(default=(), description="words in the title that turn the review off")
+
+    def names_rule(self, entries: Iterable[str], code: str, name: str) -> bool:
+        """Whether one of `entries` means the rule: its code, its name, or a prefix of the code such as `PF1`."""
+        return any(_means(entry, code, name) for entry in entries)
+
+    def enabled(self, code: str, name: str) -> bool:
+        """Whether a rule runs at all."""
+        if self.names_rule(self.ignore, code, name):
+            return False
+        return not self.select or self.names_rule(self.select, code, name)
+
+    def severity_of(self, code: str, name: str, default: Severity) -> Severity:
+        """The configured severity of a rule, or its own."""
+        return next((level for entry, level in self.severity.items() if _means(entry, code, name)), default)
+
+    def excludes(self, path: str) -> bool:
+        """Whether a path is never analysed on its own account."""
+        return _matches(self.exclude, path)
+
+    def silences(self, path: str, code: str, name: str) -> bool:
+        """Whether a rule is silenced for a path."""
+        return any(
+            _matches((pattern,), path) and self.names_rule(rules, code, name)
+            for pattern, rules in self.per_path_ignores.items()
+        )
+
+    def fails(self, severities: Iterable[Severity]) -> bool:
+        """Whether findings of these severities reach `fail_on`."""
+        if self.fail_on == "never":
+            return False
+        threshold = SEVERITY_ORDER[self.fail_on]
+        return any(SEVERITY_ORDER[severity] >= threshold for severity in severities)
+
+
+def _means(entry: str, code: str, name: str) -> bool:
+    wanted = entry.strip().lower()
+    if wanted in ("all", name.lower()):
+        return True
+    return wanted.startswith("pf") and code.lower().startswith(wanted)
+
+
+@lru_cache(maxsize=256)
+def _spec(patterns: tuple[str, ...]) -> pathspec.PathSpec[Any]:
+    return pathspec.PathSpec.from_lines("gitignore", patterns)
+
+
+def _matches(patterns: tuple[str, ...], path: str) -> bool:
+    return bool(patterns) and bool(_spec(patterns).match_file(path))
+
+
+@dataclass(frozen=True)
+class SettingsProblem:
+    """A key or value that was not taken; `line` is 1-based, None where it is not known."""
+
+    path: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line is not None else self.path
+        return f"{place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings that hold, where they were read from (None: defaults), and what in there was not taken."""
+
+    settings: Settings
+    path: str | None = None
+    problems: Sequence[SettingsProblem] = ()
+
+
+def load_settings(project: Project, organisation_yaml: str | None = None) -> LoadedSettings:
+    """The settings of a project, on top of its organisation's, both optional. Never raises."""
+    below: Mapping[str, Any] = {}
+    problems: list[SettingsProblem] = []
+    if organisation_yaml is not None:
+        inherited, found = _read_yaml(organisation_yaml, "organisation:.github/preflight.yml")
+        problems += found
+        below = inherited
+    for path in (*YAML_PATHS, PYPROJECT_PATH):
+        if not project.exists(path):
+            continue
+        try:
+            text = project.read_text(path)
+        except UnreadableFile as problem:
+            problems.append(SettingsProblem(path, problem.line, problem.reason))
+            break
+        if path == PYPROJECT_PATH:
+            own, found = _read_pyproject(text)
+            if own is None:
+                continue
+        else:
+            own, found = _read_yaml(text, path)
+        return LoadedSettings(Settings.model_validate({**below, **own}), path, (*problems, *found))
+    return LoadedSettings(Settings.model_validate(below), None, tuple(problems))
+
+
+def parse_settings(text: str, path: str = YAML_PATHS[0]) -> LoadedSettings:
+    """Settings from the text of a YAML file."""
+    values, problems = _read_yaml(text, path)
+    return LoadedSettings(Settings.model_validate(values), path, tuple(problems))
+
+
+def _read_yaml(text: str, path: str) -> tuple[dict[str, Any], list[SettingsProblem]]:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else None
+        return {}, [SettingsProblem(path, line, f"is not valid YAML: {getattr(problem, 'problem', problem)}")]
+    except (RecursionError, ValueError) as problem:
+        return {}, [SettingsProblem(path, None, f"is not valid YAML: {problem}")]
+    if document is None:
+        return {}, []
+    if not isinstance(document, dict) or not isinstance(node, yaml.MappingNode):
+        return {}, [SettingsProblem(path, 1, "must be a mapping of settings")]
+    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
+    return _accept(document, path, lines)
+
+
+def _read_pyproject(text: str) -> tuple[dict[str, Any] | None, list[SettingsProblem]]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        if "tool.preflight" not in text:
+            return None, []
+        return {}, [SettingsProblem(PYPROJECT_PATH, None, f"is not valid TOML: {problem}")]
+    table = document.get("tool", {}).get("preflight")
+    if not isinstance(table, dict):
+        return None, []
+    lines: dict[str, int] = {}
+    inside = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            inside = stripped.startswith("[tool.preflight")
+            name = stripped.strip("[]").removeprefix("tool.preflight").strip(".")
+            if inside and name:
+                lines.setdefault(name.split(".")[0].strip('"'), number)
+        elif inside and "=" in stripped:
+            lines.setdefault(stripped.partition("=")[0].strip().strip('"'), number)
+    return _accept(table, PYPROJECT_PATH, lines)
+
+
+def _accept(
+    values: Mapping[Any, Any], path: str, lines: Mapping[str, int]
+) -> tuple[dict[str, Any], list[SettingsProblem]]:
+    """The values that validate, by field name; one message for each that does not."""
+    fields = {_kebab(name): name for name in Settings.model_fields}
+    taken: dict[str, Any] = {}
+    problems: list[SettingsProblem] = []
+    for raw, value in values.items():
+        key, line = str(raw), lines.get(str(raw))
+        field = fields.get(_kebab(key))
+        if field is None:
+            close = get_close_matches(_kebab(key), fields, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else f"; known are {', '.join(sorted(fields))}"
+            problems.append(SettingsProblem(path, line, f"unknown setting `{key}`{hint}"))
+            continue
+        try:
+            taken[field] = getattr(Settings.model_validate({field: _listed(field, value)}), field)
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            where = ".".join(str(part) for part in first["loc"][1:])
+            detail = f"{where}: {first['msg']}" if where else first["msg"]
+            problems.append(SettingsProblem(path, line, f"`{key}` is not taken, its default holds: {detail}"))
+    return taken, problems
+
+
+_LISTS = frozenset({"select", "ignore", "exclude", "gpus", "memory_scripts", "skip_labels", "skip_title_words"})
+
+
+def _listed(field: str, value: object) -> object:
+    """A single name where a list is meant is a list of one."""
+    if field in _LISTS and isinstance(value, str):
+        return (value,)
+    if field == "per_path_ignores" and isinstance(value, dict):
+        return {key: (rules,) if isinstance(rules, str) else rules for key, rules in value.items()}
+    return value
