@@ -1,7 +1,8 @@
-"""`python -m tests.corpus [--package NAME] [--unlabelled]`: scan the corpus and hold every finding against the ledger.
+"""`python -m tests.corpus [--package NAME] [--unlabelled]`: scan the corpus and hold the findings against the ledger.
 
-Downloads the pinned versions with pip into a cache folder (`PREFLIGHT_CORPUS`, default `.preflight/corpus`), scans them,
-and prints counts and rates by framework. Errors and warnings without an entry are listed; with any of them the exit status is 1.
+Downloads the pinned versions with pip into a cache folder (`PREFLIGHT_CORPUS`, default `.preflight/corpus`), scans
+them, and prints counts and rates by framework. Errors and warnings without an entry are listed; with any of them
+the exit status is 1.
 """
 
 from __future__ import annotations

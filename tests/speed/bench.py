@@ -1,8 +1,7 @@
 """`python -m tests.speed.bench [--folder DIR] [--peer COMMAND]`: CPU seconds as ratios.
 
-Scans a folder of Python files (by default the torch package's own files, where torch is installed for any interpreter named
-by `--folder`) and prints CPU seconds a file; with `--peer` the same files go through another linter's command in the same run
-and the ratio is printed. Then a review of ten files in generated repositories of 2,000 and of 20,000 files.
+With `--folder` (the torch package's own files, say) it scans that folder and prints CPU seconds a file; with `--peer`
+the same files go through another linter's command in the same run and the ratio is printed. Then a review of ten files in generated repositories of 2,000 and of 20,000 files.
 """
 
 from __future__ import annotations
@@ -78,7 +77,8 @@ def main() -> int:
     small, _ = review_seconds(2_000)
     large, megabytes = review_seconds(20_000)
     print(
-        f"review of 10 files: {small:.2f} s in 2,000 files, {large:.2f} s in 20,000 (ratio {large / small:.2f}), {megabytes:.0f} MB"
+        f"review of 10 files: {small:.2f} s in 2,000 files, {large:.2f} s in 20,000 "
+        f"(ratio {large / small:.2f}), {megabytes:.0f} MB"
     )
     return 0
 

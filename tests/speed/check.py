@@ -1,8 +1,8 @@
 """The speed gate: `python -m tests.speed.check`.
 
 Machines are shared and noisy, so speed is a ratio: CPU seconds of reading a generated project against CPU seconds of
-parsing the same text with the standard library, both in this process. The gate fails only where the ratio leaves its order of
-magnitude.
+parsing the same text with the standard library, both in this process. The gate fails only where the ratio leaves its
+order of magnitude.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def main() -> int:
     reading = time.process_time() - start
     ratio = reading / parsing
     print(
-        f"check: {reading / len(files) * 1000:.1f} ms of CPU a file, {ratio:.1f} times the parse (ceiling {RATIO_CEILING:.0f})"
+        f"check: {reading / len(files) * 1000:.1f} ms of CPU a file, "
+        f"{ratio:.1f} times the parse (ceiling {RATIO_CEILING:.0f})"
     )
     return 1 if ratio > RATIO_CEILING else 0
 
