@@ -1,7 +1,8 @@
 """`python -m tests.speed.bench [--folder DIR] [--peer COMMAND]`: CPU seconds as ratios.
 
 With `--folder` (the torch package's own files, say) it scans that folder and prints CPU seconds a file; with `--peer`
-the same files go through another linter's command in the same run and the ratio is printed. Then a review of ten files in generated repositories of 2,000 and of 20,000 files.
+the same files go through another linter's command in the same run and the ratio is printed. Then a review of ten files
+in generated repositories of 2,000 and of 20,000 files.
 """
 
 from __future__ import annotations
