@@ -1,7 +1,7 @@
 """A step's memory over time: by category as JSON, as an SVG plot, and as a snapshot for PyTorch's memory visualiser.
 
-All figures are bytes on one device; the x axis is the order of allocations and releases, not seconds: the shadow run has
-no clock.
+All figures are bytes on one device; the x axis is the order of allocations and releases, not seconds: the shadow run
+has no clock.
 """
 
 from __future__ import annotations
