@@ -11,7 +11,7 @@ Two kinds of data live here:
 How a caller builds a model::
 
     checkpoint = lookup("meta-llama/Llama-2-7b-hf")            # Checkpoint or None; suggestions(name) when None
-    values = checkpoint.configuration()                        # defaults of its model type, with the checkpoint's values over them
+    values = checkpoint.configuration({"num_labels": 4})      # defaults, the checkpoint's values over them, then overrides
     model_class = class_for(checkpoint.model_type, "AutoModelForCausalLM")    # ModelClass(module="llama", name="LlamaForCausalLM")
     # interpret source(model_class.module), then call LlamaForCausalLM(config), config having `values` as attributes
 
@@ -19,8 +19,8 @@ How a caller builds a model::
   (`hidden_size` -> `n_embd`): reading or writing the alias reads or writes the target. Nested dictionaries (`text_config`) become nested
   config objects; `_attn_implementation` is always there ("sdpa" unless the model type cannot), as is `num_labels` (2).
 - Loading: weights take the dtype asked for, else (transformers >= 5) `checkpoint.dtype`, else float32; then `model.eval()`.
-- `XConfig(**values)`: `config_class("LlamaConfig")` gives the model type, `defaults("llama")` its values. A config.json dictionary names its
-  `model_type`, so `AutoConfig.for_model(model_type, **values)` is the same thing.
+- `XConfig(**values)`: `config_class("LlamaConfig")` gives the model type, `configuration("llama", values)` what the object holds (derived
+  values too). A config.json dictionary names its `model_type`, so `AutoConfig.for_model(model_type, **values)` is the same thing.
 - A class used by name: `find_class("GPT2LMHeadModel")` gives its ModelClass; `LlamaDecoderLayer` and the other blocks are found too.
 - timm and torchvision: `lookup("resnet50", library="timm")` and `lookup("resnet50", library="torchvision")` are different
   checkpoints; their classes take one config too, and `class_for(checkpoint.model_type, "ImageClassification")` names it. `num_classes`,
@@ -41,6 +41,7 @@ from engine.architectures.catalogue import (
     checkpoints,
     class_for,
     config_class,
+    configuration,
     defaults,
     families,
     family,
@@ -59,6 +60,7 @@ __all__ = [
     "checkpoints",
     "class_for",
     "config_class",
+    "configuration",
     "defaults",
     "families",
     "family",

@@ -95,9 +95,9 @@ class Checkpoint(BaseModel):
     source: str = ""
     also: tuple[str, ...] = ()
 
-    def configuration(self) -> dict[str, Any]:
-        """The model type's defaults with this checkpoint's own values over them (nested dictionaries are merged)."""
-        return _merged(defaults(self.model_type), self.config)
+    def configuration(self, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The model type's defaults, this checkpoint's own values over them, then `overrides` (nested dictionaries are merged)."""
+        return configuration(self.model_type, _merged(self.config, overrides or {}))
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,6 +182,24 @@ def defaults(model_type: str) -> dict[str, Any]:
     if known.library == "transformers":
         return _merged(_merged(_COMMON, {"model_type": model_type}), known.defaults)
     return _merged({}, known.defaults)
+
+
+def configuration(model_type: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What `XConfig(**values)` holds: the defaults, the values (aliases resolved), and what the class derives from others."""
+    aliases = attribute_aliases(model_type)
+    given = {aliases.get(name, name): value for name, value in (values or {}).items()}
+    merged = _merged(defaults(model_type), given)
+    for inner in (merged, *(item for item in merged.values() if isinstance(item, dict))):
+        _derive(inner)
+    return merged
+
+
+def _derive(values: dict[str, Any]) -> None:
+    heads, width = values.get("num_attention_heads"), values.get("hidden_size")
+    if heads and "num_key_value_heads" in values and values["num_key_value_heads"] is None:
+        values["num_key_value_heads"] = heads
+    if heads and width and "head_dim" in values and values["head_dim"] is None:
+        values["head_dim"] = width // heads
 
 
 def attribute_aliases(model_type: str) -> Mapping[str, str]:
