@@ -78,6 +78,8 @@ class Backward(Event):
     retain_graph: bool | None = False
     create_graph: bool | None = False
     gradient: Value | None = None
+    #: The span of the loss expression.
+    loss_place: Place | None = None
 
 
 @dataclass(eq=False)
@@ -181,6 +183,8 @@ class Store(Event):
     previous: Value | None = None
     result: Value | None = None
     attribute: str = ""
+    #: The span of the expression that is stored.
+    value_place: Place | None = None
 
 
 @dataclass(eq=False)

@@ -1,0 +1,67 @@
+"""Gradients of n micro-batches are summed without dividing by n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.text import append
+from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
+from engine.rules.rule import Draft, rule
+from engine.trace import Guard, Step, Trace
+from engine.trace.events import Backward, Divided, InPlaceUpdate, LossCall, ZeroGrad
+
+_SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
+
+
+@rule("PF202", "accumulation-unscaled", "error", "Accumulated gradients are a sum where a mean is meant")
+def check(trace: Trace) -> Iterator[Draft]:
+    for scope in step_scopes(trace):
+        guard = modulo_guard(scope.step, scope.loop)
+        if guard is None or scope.loop is None or not _accumulates(scope, guard):
+            continue
+        for backward in backwards_before(scope)[:1]:
+            if guard in backward.guards or backward.via in _SCALES_ITSELF or backward.gradient is not None:
+                continue
+            if _scaled(trace, backward) or _gradients_scaled(scope):
+                continue
+            by = f" by `{guard.divisor}`" if guard.divisor else ""
+            yield Draft(
+                backward.place,
+                f"The loss of each micro-batch is back-propagated whole and the optimizer steps only every "
+                f"{f'`{guard.divisor}`' if guard.divisor else 'n'} iterations, so gradients are their sum: the effective "
+                f"learning rate grows with the number of micro-batches. Divide the loss{by}.",
+                (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
+                fix=append(backward.loss_place, f" / {guard.divisor}", "Divide the loss by the number of micro-batches")
+                if backward.loss_place is not None and guard.divisor
+                else None,
+            )
+
+
+def _accumulates(scope: StepScope, guard: Guard) -> bool:
+    """Gradients are cleared only where the optimizer steps; else it is a delayed update, not accumulation."""
+    zeros = [zero for zero in scope.of(ZeroGrad) if isinstance(zero, ZeroGrad) and clears(zero, scope.step.optimizer)]
+    return bool(zeros) and all(guard in zero.guards for zero in zeros)
+
+
+def _scaled(trace: Trace, backward: Backward) -> bool:
+    """Whether something between the model and the loss divides or weighs it: in doubt it is the scaling."""
+    made_from = {id(value) for value in backward.loss.ancestors()}
+    for divided in trace.of(Divided):
+        if id(divided.output) not in made_from:
+            continue
+        if divided.operator == "/" or divided.by is None or not divided.by.is_constant:
+            return True
+    return any(
+        id(loss.output) in made_from and _summed(loss) for loss in trace.of(LossCall)
+    )
+
+
+def _summed(loss: LossCall) -> bool:
+    reduction = loss.keywords.get("reduction")
+    return reduction is not None and reduction.constant != "mean" and reduction.constant != "batchmean"
+
+
+def _gradients_scaled(scope: StepScope) -> bool:
+    return any(
+        isinstance(update, InPlaceUpdate) and update.how in ("div_", "mul_", "/=", "*=") for update in scope.of(InPlaceUpdate)
+    )

@@ -1,0 +1,28 @@
+"""Facts about runs of several processes."""
+
+from __future__ import annotations
+
+from engine.trace import Trace, Value
+from engine.trace.events import Event, Prepare, ProcessGroupInit, Wrapped
+
+_DATA_PARALLEL = frozenset({"ddp", "fsdp", "fabric"})
+
+
+def distributed_by(trace: Trace, event: Event) -> Event | None:
+    """What shows that the code around an event runs in several processes: nearest in the same class or script."""
+    for other in trace.family(event):
+        if isinstance(other, ProcessGroupInit) or (isinstance(other, Wrapped) and other.how in _DATA_PARALLEL):
+            return other
+    for other in trace.of(ProcessGroupInit, Wrapped):
+        if other.place.path == event.place.path and not (isinstance(other, Wrapped) and other.how not in _DATA_PARALLEL):
+            return other
+    return None
+
+
+def prepared_by(trace: Trace, value: Value) -> Prepare | None:
+    """The `prepare` or `setup` that received a value."""
+    for prepare in trace.of(Prepare):
+        for item in (*prepare.objects, *prepare.results):
+            if any(option.origin is value.origin for option in item.options()):
+                return prepare
+    return None

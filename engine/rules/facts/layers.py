@@ -1,0 +1,26 @@
+"""What is known about the layers of a module."""
+
+from __future__ import annotations
+
+from engine.trace import Value
+
+_BATCH_NORMS = (
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "SyncBatchNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+)
+_DROPOUTS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
+
+
+def has_batch_norm(module: Value) -> bool | None:
+    """Whether a module holds a batch norm at any depth; None if parts of it are unknown."""
+    return module.contains(*_BATCH_NORMS)
+
+
+def has_mode_layers(module: Value) -> bool | None:
+    """Whether the module has layers that differ between training and evaluation; None if not all are known."""
+    return module.contains(*_BATCH_NORMS, *_DROPOUTS)

@@ -1,0 +1,62 @@
+"""Every rank loads a checkpoint onto the device that it was saved from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.distributed import distributed_by
+from engine.rules.facts.text import source_of
+from engine.rules.rule import Draft, FixMaker, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Load, LoadStateDict
+
+
+@rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
+def check(trace: Trace) -> Iterator[Draft]:
+    for load in trace.first_per_place(trace.of(Load)):
+        if load.how != "torch.load" or load.map_location is not None:
+            continue
+        launched = distributed_by(trace, load)
+        used = _used_as_state(trace, load)
+        if launched is None or used is None or load.guarded("rank"):
+            continue
+        yield Draft(
+            load.place,
+            "Without `map_location` each process restores these tensors onto the GPU they were saved from, so all "
+            "ranks allocate there; pass `map_location=\"cpu\"` or the rank's own device.",
+            (Step(launched.place, "several processes run this code"), Step(used.place, "the weights go in here")),
+            fix=_fix(trace, load),
+        )
+
+
+def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:
+    if load.result is None:
+        return None
+    for used in trace.of(LoadStateDict):
+        if used.state is not None and any(part is load.result for part in used.state.ancestors(limit=200)):
+            return used
+        if used.state is not None and any(value is load.result for value in _receivers(used)):
+            return used
+    return None
+
+
+def _receivers(used: LoadStateDict) -> Iterator[object]:
+    value = used.state
+    for _ in range(8):
+        if value is None:
+            return
+        yield value
+        value = value.callee
+
+
+def _fix(trace: Trace, load: Load) -> FixMaker | None:
+    from engine.rules.facts.text import replace
+
+    text = source_of(trace.project, load.place)
+    if not text.endswith(")"):
+        return None
+    inner = text[:-1].rstrip()
+    comma = "" if inner.endswith(("(", ",")) else ","
+    return replace(
+        load.place, f'{inner}{comma} map_location="cpu")', "Load to host memory; load_state_dict copies to each device"
+    )

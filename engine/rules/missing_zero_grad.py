@@ -1,0 +1,63 @@
+"""Gradients of one iteration are still there in the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.text import new_line, source_of
+from engine.rules.facts.training import StepScope, backwards_before, clears, step_scopes
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, ZeroGrad
+
+
+@rule("PF201", "missing-zero-grad", "error", "An optimizer steps in a loop and nothing clears its gradients")
+def check(trace: Trace) -> Iterator[Draft]:
+    for scope in step_scopes(trace):
+        step = scope.step
+        if step.closure is not None or _cleared(scope) or _unclear(trace, scope):
+            continue
+        backwards = backwards_before(scope)
+        if not backwards:
+            continue
+        backward = backwards[0]
+        evidence = [Step(step.place, "the optimizer steps on what has been added up so far")]
+        if scope.loop is not None:
+            outside = [z for z in trace.of(ZeroGrad) if scope.loop not in z.loops and clears(z, step.optimizer)]
+            evidence.append(Step(scope.loop.place, "the loop: nothing in it clears the gradients of this optimizer"))
+            evidence += [Step(z.place, "cleared here, outside of that loop") for z in outside[:1]]
+        text = source_of(trace.project, step.optimizer.place) or step.optimizer.name
+        name = step.optimizer.name or text
+        yield Draft(
+            backward.place,
+            "This backward adds to the gradients of earlier iterations: no `zero_grad()` for "
+            f"{f'`{name}`' if name else 'this optimizer'} was found on this path, so each step uses their running sum.",
+            tuple(evidence),
+            fix=new_line(backward.place, f"{name}.zero_grad()", "Clear the gradients before the backward")
+            if _speakable(name) and backward.function == step.function and not step.guarded("modulo")
+            else None,
+        )
+
+
+def _cleared(scope: StepScope) -> bool:
+    return any(
+        not zero.excludes(scope.step) and clears(zero, scope.step.optimizer)
+        for zero in scope.of(ZeroGrad)
+        if isinstance(zero, ZeroGrad)
+    )
+
+
+def _unclear(trace: Trace, scope: StepScope) -> bool:
+    """Whether something that was not followed may clear the gradients, or they are new in each iteration."""
+    optimizer = scope.step.optimizer
+    if any(isinstance(event, HookRegistered) for event in trace.family(scope.step)):
+        return True
+    for event in scope.of(FunctionCall, ModuleCreated):
+        if isinstance(event, FunctionCall) and not event.name and any(a is optimizer for a in event.arguments):
+            return True
+    held = [module for option in optimizer.options() for module in option.origin.of]
+    return scope.loop is not None and any(scope.loop in module.origin.loops for module in held)
+
+
+def _speakable(name: str) -> bool:
+    return bool(name) and all(part.isidentifier() for part in name.split("."))

@@ -1,0 +1,45 @@
+"""A model is put into evaluation mode and goes on training in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.evaluation import forwards_by_place
+from engine.rules.facts.identity import same
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Forward, ModeChange
+
+
+@rule("PF303", "stuck-in-eval", "error", "Training goes on in evaluation mode after an evaluation")
+def check(trace: Trace) -> Iterator[Draft]:
+    for forwards in forwards_by_place(trace):
+        training = [forward for forward in forwards if forward.output.feeds_backward]
+        first = next((forward for forward in training if forward.mode in ("train", "")), None)
+        if first is None:
+            continue
+        later = next(
+            (f for f in training if f.index > first.index and f.mode in ("eval", "mixed") and f.root is first.root), None
+        )
+        if later is None:
+            continue
+        change = _eval_before(trace, later, first)
+        if change is None:
+            continue
+        evidence = [Step(later.place, "the next training pass runs in that mode")]
+        evidence += [Step(place, "called from here") for place in change.stack[-1:]]
+        if first.mode_set_at is not None:
+            evidence.append(Step(first.mode_set_at, "training mode is set only here"))
+        yield Draft(
+            change.place,
+            "The model stays in evaluation mode after this: the training passes that follow run without dropout and "
+            "with frozen batch-norm statistics. No `train()` was found between.",
+            tuple(evidence),
+        )
+
+
+def _eval_before(trace: Trace, later: Forward, first: Forward) -> ModeChange | None:
+    for change in trace.between(first, later, ModeChange):
+        if change.mode == "eval" and same(change.module, later.module) and change.root is later.root:
+            return change
+    return None
