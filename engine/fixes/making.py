@@ -1,0 +1,70 @@
+"""From edits to a Fix: checked that they do not overlap and that the file still parses."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+
+from engine.findings import Edit, Fix
+from engine.fixes.applying import apply_edits, overlap
+from engine.project import Module
+
+
+class Span(Protocol):
+    """A place: 1-based lines and columns, the end column exclusive."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def end_column(self) -> int: ...
+
+
+def made(module: Module, description: str, safe: bool, edits: Sequence[Edit]) -> Fix | None:
+    """The fix, None if the edits overlap, change nothing, or leave a file that does not parse."""
+    if not edits or overlap(edits):
+        return None
+    text = apply_edits(module.text, edits)
+    if text == module.text or not _parses(module, text):
+        return None
+    return Fix(description=description, safe=safe, edits=tuple(sorted(edits, key=lambda e: (e.line, e.column))))
+
+
+def _parses(module: Module, text: str) -> bool:
+    from engine.project.reading import UnreadableFile, parse
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        try:
+            parse(module.path, text)
+        except UnreadableFile:
+            return False
+    return True
+
+
+def combine(module: Module, *fixes: Fix | None, description: str | None = None) -> Fix | None:
+    """Several fixes of one file as one; safe if all are. None if one is missing or they overlap."""
+    present = [fix for fix in fixes if fix is not None]
+    if not present or len(present) != len(fixes):
+        return None
+    text = description or "; ".join(fix.description for fix in present)
+    edits = [edit for fix in present for edit in fix.edits]
+    return made(module, text, all(fix.safe for fix in present), edits)
+
+
+def edit_at(line: int, column: int, text: str) -> Edit:
+    """An insertion."""
+    return Edit(line=line, column=column, end_line=line, end_column=column, text=text)
+
+
+def edit_over(span: Span, text: str) -> Edit:
+    """A replacement of a span."""
+    return Edit(line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column, text=text)
