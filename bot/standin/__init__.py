@@ -41,8 +41,8 @@ Making state (all synchronous)
 Webhooks
     ``await deliver(event, action=None, *, pull=None, comment=None, review_comment=None, check_run=None,
     check_suite=None, repository=None, sender=None, changes=None, extra=None, guid=None, lose=False) -> Delivery``
-    builds the payload from the state, signs it and posts it to ``webhook_url``. ``lose=True`` records a failed delivery without
-    posting (the bot was away). ``Delivery`` has ``id``, ``guid``, ``event``, ``action``, ``payload``,
+    builds the payload from the state, signs it and posts it to ``webhook_url``. ``lose=True`` records a failed
+    delivery without posting (the bot was away). ``Delivery`` has ``id``, ``guid``, ``event``, ``action``, ``payload``,
     ``status_code`` (502 when lost or refused), ``redelivery``, ``delivered_at``. ``signed(event, payload, guid=None) ->
     (headers, body)`` makes the request without sending it. Supported: pull_request, issue_comment,
     pull_request_review_comment, pull_request_review_thread, check_run, check_suite, installation,
@@ -53,8 +53,8 @@ Reading state
     external_id, details_url``), ``reviews`` (Review: ``id, number, body, event, commit_sha, comments``),
     ``review_comments`` (ReviewComment: ``id, node_id, path, line, start_line, side, body, diff_hunk, commit_sha,
     original_line, original_commit_sha, in_reply_to, author, minimized, resolved``), ``comments`` (Comment: ``id,
-    node_id, number, body, author, is_bot, edits, minimized``), ``reactions`` (Reaction: ``subject`` (comment id), ``kind``
-    "issue" | "review", ``content, author``), ``deliveries``, ``log`` (Call: ``operation, method, path, status, body,
+    node_id, number, body, author, is_bot, edits, minimized``), ``reactions`` (Reaction: ``subject`` (comment id),
+    ``kind`` "issue" | "review", ``content, author``), ``deliveries``, ``log`` (Call: ``operation, method, path, status, body,
     counted``; ``calls("checks/create")`` filters). Newest last.
 
 Faults: ``refuse_next(*faults, operation=None)`` queues answers for the next matching requests, in order
@@ -64,8 +64,39 @@ Faults: ``refuse_next(*faults, operation=None)`` queues answers for the next mat
     answer is a 502), ``"401"``, ``"404"``.
     ``stale_reads(pull, count)``: the next ``count`` reads of that pull request show the head before the last push.
 
-What it refuses, by itself: operations and body fields it does not know (``description.toml``), wrong types and
-sizes, a completed check without conclusion, columns over several lines, more than 50 annotations, review lines outside the
-diff (the whole review, 422, string errors), comments over 65,536 characters, JWTs that live over ten minutes or carry a wrong
-signature, expired tokens, missing permissions, unknown API versions, ``resolveReviewThread`` without contents: write.
+What it refuses, by itself: operations, parameters and body fields it does not know (``description.toml``), wrong
+types and sizes, a completed check without conclusion, columns over several lines, more than 50 annotations, review
+lines outside the diff (the whole review, 422, string errors), comments over 65,536 characters, JWTs that live over
+ten minutes or carry a wrong signature, expired tokens, missing permissions, unknown API versions,
+``resolveReviewThread`` without contents: write.
 """
+
+from bot.standin.app import App
+from bot.standin.server import StandIn
+from bot.standin.state import (
+    Call,
+    CheckRun,
+    CheckSuite,
+    Comment,
+    Delivery,
+    PullRequest,
+    Reaction,
+    Repository,
+    Review,
+    ReviewComment,
+)
+
+__all__ = [
+    "App",
+    "Call",
+    "CheckRun",
+    "CheckSuite",
+    "Comment",
+    "Delivery",
+    "PullRequest",
+    "Reaction",
+    "Repository",
+    "Review",
+    "ReviewComment",
+    "StandIn",
+]
