@@ -1,0 +1,70 @@
+"""One call: the program's functions directly, everything else through checks of size and of unknown arguments."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, MethodDescriptorType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
+from engine.memory.program.functions import Function
+from engine.memory.program.unknown import Unknown, find_unknown
+
+if TYPE_CHECKING:
+    from engine.memory.program.machine import Interpreter
+
+_PADDING = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
+_CONTAINERS: frozenset[Any] = frozenset({list, tuple, set, frozenset, dict})
+_SIZED = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, type(None))
+
+
+def call(interpreter: Interpreter, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`function(*args, **kwargs)`; `args` may be emptied."""
+    kind = type(function)
+    if kind is Function:
+        return function.invoke(args, kwargs)
+    if kind is MethodType:
+        inner = function.__func__
+        if type(inner) is Function:
+            args.insert(0, function.__self__)
+            return inner.invoke(args, kwargs)
+    elif kind is BuiltinFunctionType or kind is MethodDescriptorType:
+        _check_builtin(interpreter, function, args)
+    elif kind is type and function in _CONTAINERS:
+        if args:
+            args[0] = args[0] if hasattr(args[0], "keys") else interpreter.budget.bounded(args[0])
+    elif function is type:
+        return make_type(interpreter, args, kwargs)
+    elif function is super and not args:
+        return interpreter.zero_argument_super()
+    try:
+        return function(*args, **kwargs)
+    except Exception as problem:
+        unknown = find_unknown(args) or find_unknown(kwargs)
+        if unknown is None or isinstance(problem, (StopIteration, KeyError)):
+            raise
+        return Unknown(unknown.reason)
+
+
+def make_type(interpreter: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`type(x)` or `type(name, bases, namespace)`."""
+    if len(args) == 1:
+        return type(args[0])
+    name, bases, namespace = args
+    return interpreter.make_class(str(name), tuple(bases), dict(namespace), kwargs)
+
+
+def _check_builtin(interpreter: Interpreter, function: Any, args: list[Any]) -> None:
+    owner = getattr(function, "__self__", None)
+    name = function.__name__
+    if isinstance(owner, (str, bytes)):
+        if name in _PADDING and args and isinstance(args[0], int) and args[0] > 100_000:
+            raise OutOfBudget("a string is padded beyond what a shadow run grants")
+        if name == "replace" and len(args) > 1 and (len(owner) + 1) * max(1, len(args[1])) > 4 * MAX_ELEMENTS:
+            raise OutOfBudget("a string grows beyond what a shadow run grants")
+    if isinstance(owner, list) and name == "extend" and args and isinstance(args[0], (list, tuple)):
+        if len(owner) + len(args[0]) > MAX_ELEMENTS:
+            raise OutOfBudget("a list grows beyond what a shadow run grants")
+    if owner is not None and name in ("extend", "update", "join", "union", "fromkeys", "intersection", "difference"):
+        for index, value in enumerate(args):
+            if not isinstance(value, _SIZED) and not hasattr(value, "keys") and hasattr(value, "__iter__"):
+                args[index] = interpreter.budget.bounded(value)
