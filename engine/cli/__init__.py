@@ -1,1 +1,5 @@
-"""The preflight command."""
+"""The `preflight` command."""
+
+from engine.cli.program import main
+
+__all__ = ["main"]

@@ -29,7 +29,7 @@ def insert_statement_before(
     if located is None:
         return None
     first = first_line(located.node)
-    told = description or f"Add `{_flat(code)}` before line {first}."
+    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first - 1])}`."
     return made(module, told, safe, [edit_at(first, 1, _indented(code, indentation(module, first)))])
 
 
@@ -41,7 +41,7 @@ def insert_statement_after(
     if located is None:
         return None
     last = last_line(located.node)
-    told = description or f"Add `{_flat(code)}` after line {last}."
+    told = description or f"Add `{_flat(code)}` after `{_flat(module.source(located.node))}`."
     return made(
         module, told, safe, [_after(module, last, _indented(code, indentation(module, first_line(located.node))))]
     )
@@ -63,7 +63,7 @@ def insert_first_in_body(
     if not alone_on_its_lines(module, inside) or first_line(target) <= located.node.lineno:
         return None
     first = first_line(target)
-    told = description or f"Add `{_flat(code)}` before line {first}."
+    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first - 1])}`."
     return made(module, told, safe, [edit_at(first, 1, _indented(code, indentation(module, first)))])
 
 
@@ -116,7 +116,7 @@ def move_statement_before(
     moved, target = _movable(module, line), _movable(module, other_line)
     if moved is None or target is None or moved.node is target.node or moved.block is not target.block:
         return None
-    told = description or f"Move `{_flat(module.source(moved.node))}` before line {first_line(target.node)}."
+    told = description or f"Move `{_flat(module.source(moved.node))}` before `{_flat(module.source(target.node))}`."
     edits = [
         edit_at(first_line(target.node), 1, _lines(module, moved.node)),
         _over_lines(module, first_line(moved.node), last_line(moved.node), ""),

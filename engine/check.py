@@ -1,0 +1,305 @@
+"""`check`: what will silently go wrong in the files of one commit."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engine.arbitration import arbitrate
+from engine.findings import CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
+from engine.fingerprints import Context, ContextIndex, with_fingerprints
+from engine.project import Module, Project, UnreadableFile
+from engine.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from engine.rules import Rule
+    from engine.rules.rule import Draft, FixMaker
+    from engine.trace import Trace
+
+SOURCE_SUFFIXES = (".py", ".ipynb")
+
+_MATTERS = re.compile(
+    r"torch|lightning|accelerate|transformers|deepspeed|diffusers|timm|\bfabric\b|\bignite\b|\btrl\b|peft",
+    re.IGNORECASE,
+)
+"""A file that names none of these holds no training code of its own; it is still read where another imports it."""
+
+_STACK_DEPTH = 8_000
+"""Python frames that walking a deeply nested file may need; frames of Python code do not use the C stack since 3.11."""
+
+UNUSED_SUPPRESSION = ("PF001", "unused-suppression")
+
+
+class UnknownRule(ValueError):
+    """A rule was named that does not exist."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A check with what reviewing needs beyond its report: contexts of findings, and the files that were read."""
+
+    report: CheckReport
+    contexts: dict[str, Context] = field(default_factory=dict)
+    """Fingerprint to the place that it was made from."""
+    roots: Sequence[str] = ()
+
+
+def check(
+    project: Project,
+    paths: Sequence[str] | None = None,
+    *,
+    settings: Settings | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    report_unused_suppressions: bool = False,
+) -> CheckReport:
+    """Findings of a project, or of the files and folders named in `paths`.
+
+    Without `settings` the project's own hold. `select` and `ignore` come on top. A file that cannot be read is named
+    in the report's `files.failed` and loses nothing else. Raises UnknownRule.
+    """
+    return analyse(
+        project,
+        paths,
+        settings=settings,
+        select=select,
+        ignore=ignore,
+        report_unused_suppressions=report_unused_suppressions,
+    ).report
+
+
+def analyse(
+    project: Project,
+    paths: Sequence[str] | None = None,
+    *,
+    settings: Settings | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    report_unused_suppressions: bool = False,
+) -> Analysis:
+    """`check`, with the contexts that comparing two commits needs."""
+    from engine.interpreter import trace_project
+
+    if settings is None:
+        settings = load_settings(project).settings
+    rules = enabled_rules(settings, select, ignore)
+    wanted = wanted_paths(project, paths, settings)
+    roots, skipped = _that_matter(project, wanted)
+    with _deep_stack():
+        trace = trace_project(project, roots)
+        drafts, crashed = _run(rules, trace)
+    failed = dict(project.failed)
+    failed.update(trace.failed)
+    failed.update(crashed)
+    reportable = frozenset(wanted)
+    findings, contexts = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
+    counts = FileCounts(
+        read=len([p for p in roots if p not in failed]),
+        skipped=skipped,
+        failed=tuple(
+            FailedFile(path=p, reason=r) for p, r in sorted(failed.items()) if p in reportable or p in crashed
+        ),
+    )
+    return Analysis(CheckReport(findings=tuple(findings), files=counts), contexts, roots)
+
+
+def enabled_rules(settings: Settings, select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
+    """The rules that run. Raises UnknownRule if `select` or `ignore` names one that does not exist."""
+    from engine.rules import registry
+
+    rules = list(registry())
+    for entry in (*select, *ignore):
+        if not any(settings.names_rule((entry,), rule.code, rule.name) for rule in rules):
+            raise UnknownRule(entry)
+    return [
+        rule
+        for rule in rules
+        if settings.enabled(rule.code, rule.name)
+        and (not select or settings.names_rule(select, rule.code, rule.name))
+        and not settings.names_rule(ignore, rule.code, rule.name)
+    ]
+
+
+def wanted_paths(project: Project, paths: Sequence[str] | None, settings: Settings) -> list[str]:
+    """The source files asked for. A file named itself is taken even where the settings exclude it."""
+    sources = [path for path in project.paths() if path.endswith(SOURCE_SUFFIXES)]
+    if paths is None:
+        return [path for path in sources if not settings.excludes(path)]
+    named = {path.removeprefix("./").rstrip("/") for path in paths}
+    if named & {".", ""}:
+        return [path for path in sources if path in named or not settings.excludes(path)]
+    folders = tuple(f"{path}/" for path in named)
+    return [path for path in sources if path in named or (path.startswith(folders) and not settings.excludes(path))]
+
+
+def _that_matter(project: Project, paths: Iterable[str]) -> tuple[list[str], int]:
+    """The files worth tracing, and how many were passed over because their text cannot matter."""
+    roots: list[str] = []
+    skipped = 0
+    for path in paths:
+        try:
+            text = project.read_text(path)
+            if not _MATTERS.search(text):
+                skipped += 1
+                continue
+            project.module(path)
+        except UnreadableFile:
+            continue
+        roots.append(path)
+    return roots, skipped
+
+
+@contextmanager
+def _deep_stack() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _STACK_DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _run(rules: Sequence[Rule], trace: Trace) -> tuple[list[tuple[Rule, Draft]], dict[str, str]]:
+    """What the rules say. A rule that breaks is named, and the others still speak."""
+    drafts: list[tuple[Rule, Draft]] = []
+    crashed: dict[str, str] = {}
+    for rule in rules:
+        try:
+            drafts += [(rule, draft) for draft in rule.check(trace)]
+        except Exception as problem:
+            crashed[f"rule {rule.code} {rule.name}"] = f"stopped: {type(problem).__name__}: {problem}"
+    return drafts, crashed
+
+
+def _finished(
+    project: Project,
+    drafts: Sequence[tuple[Rule, Draft]],
+    settings: Settings,
+    reportable: frozenset[str],
+    report_unused: bool,
+    roots: Sequence[str],
+) -> tuple[list[Finding], dict[str, Context]]:
+    """Drafts as findings: silenced ones out, one per place, with fingerprints, sorted."""
+    index = ContextIndex(project)
+    used: set[tuple[str, int]] = set()
+    placed: list[tuple[Finding, Context]] = []
+    makers: dict[int, FixMaker] = {}
+    for rule, draft in drafts:
+        path, line = draft.place.path, draft.place.line
+        if path not in reportable or settings.silences(path, rule.code, rule.name):
+            continue
+        module = project.module(path)
+        if _silenced(module, rule, line, draft.place.end_line or line, used):
+            continue
+        finding = _finding(project, module, rule, draft, settings)
+        placed.append((finding, index.at(path, line)))
+        if draft.fix is not None:
+            makers[id(finding)] = draft.fix
+    kept = {id(finding) for finding in arbitrate([finding for finding, _ in placed])}
+    placed = [
+        (_with_fix(project, finding, makers.get(id(finding))), context)
+        for finding, context in placed
+        if id(finding) in kept
+    ]
+    if report_unused:
+        placed += _unused(project, roots, used, index)
+    findings = with_fingerprints(placed)
+    ordered = {(f.rule, f.path, f.line, f.column): context for f, context in placed}
+    return findings, {f.fingerprint: ordered[f.rule, f.path, f.line, f.column] for f in findings}
+
+
+def _silenced(module: Module, rule: Rule, first: int, last: int, used: set[tuple[str, int]]) -> bool:
+    silenced = False
+    for suppression in module.suppressions:
+        if any(suppression.covers(rule.code, rule.name, line) for line in {first, last}):
+            used.add((module.path, suppression.comment_line))
+            silenced = True
+    return silenced
+
+
+def _finding(project: Project, module: Module, rule: Rule, draft: Draft, settings: Settings) -> Finding:
+    place = draft.place
+    path, line = module.display_path(place.line)
+    _, end_line = module.display_path(max(place.end_line, place.line))
+    fix = draft.fix(project) if draft.fix else None
+    return Finding(
+        rule=rule.code,
+        name=rule.name,
+        severity=settings.severity_of(rule.code, rule.name, draft.severity or rule.severity),
+        path=path,
+        line=line,
+        column=place.column,
+        end_line=max(end_line, line),
+        end_column=place.end_column or place.column,
+        message=draft.message,
+        evidence=tuple(_evidence(project, step.place.path, step.place.line, step.message) for step in draft.evidence),
+        fix=None if fix is None else _shown_fix(module, fix, path),
+    )
+
+
+def _with_fix(project: Project, finding: Finding, make: FixMaker | None) -> Finding:
+    """The finding with its fix. A fix is an offer: where making it breaks, the finding stands without."""
+    if make is None:
+        return finding
+    try:
+        fix = make(project)
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
+        return finding
+    if fix is None:
+        return finding
+    module = project.module(finding.path.partition("#")[0])
+    return finding.model_copy(update={"fix": _shown_fix(module, fix, finding.path)})
+
+
+def _evidence(project: Project, path: str, line: int, message: str) -> Evidence:
+    try:
+        path, line = project.module(path).display_path(line)
+    except UnreadableFile:
+        # Evidence may stand in a configuration file.
+        return Evidence(path=path, line=max(line, 1), message=message)
+    return Evidence(path=path, line=max(line, 1), message=message)
+
+
+def _shown_fix(module: Module, fix: Fix, path: str) -> Fix | None:
+    """The fix in the coordinates that people see. In a notebook all its edits must stand in the finding's cell."""
+    if not module.is_notebook:
+        return fix
+    edits: list[Edit] = []
+    for edit in fix.edits:
+        place, line = module.display_path(edit.line)
+        end_place, end_line = module.display_path(edit.end_line)
+        if place != path or end_place != path:
+            return None
+        edits.append(edit.model_copy(update={"line": line, "end_line": end_line}))
+    return fix.model_copy(update={"edits": tuple(edits)})
+
+
+def _unused(
+    project: Project, roots: Sequence[str], used: set[tuple[str, int]], index: ContextIndex
+) -> list[tuple[Finding, Context]]:
+    code, name = UNUSED_SUPPRESSION
+    found: list[tuple[Finding, Context]] = []
+    for root in roots:
+        module = project.module(root)
+        for suppression in module.suppressions:
+            if (root, suppression.comment_line) in used:
+                continue
+            path, line = module.display_path(suppression.comment_line)
+            rules = ", ".join(sorted(suppression.rules)) or "any rule"
+            finding = Finding(
+                rule=code,
+                name=name,
+                severity="note",
+                path=path,
+                line=line,
+                column=1,
+                end_line=line,
+                end_column=len(module.lines[suppression.comment_line - 1]) + 1,
+                message=f"This comment silences {rules}, but there is nothing to silence: it can go.",
+            )
+            found.append((finding, index.at(root, suppression.comment_line)))
+    return found

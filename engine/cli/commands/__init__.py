@@ -1,0 +1,1 @@
+"""One module a command, each with `HELP`, `configure(parser)` and `run(arguments)`; heavy imports stand in `run`."""

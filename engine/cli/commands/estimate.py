@@ -1,0 +1,77 @@
+"""Predicts the peak GPU memory of a training or inference script, without running it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from engine.cli.usage import ROOT_MARKS, WrongUse, add_gpus, known_gpus
+
+HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of `preflight estimate`."""
+    parser.add_argument("script", metavar="SCRIPT", help="Python file, notebook, launch script or configuration file")
+    parser.add_argument("--root", metavar="DIR", help="where the paths that it names are looked up")
+    add_gpus(parser)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a setting"
+    )
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Estimates and prints. Raises WrongUse."""
+    overrides = parse_overrides(arguments.overrides)
+    gpus = known_gpus(arguments.gpu)
+    script = Path(arguments.script)
+    if not script.is_file():
+        raise WrongUse(f"{script} is not a file")
+    root = Path(arguments.root).resolve() if arguments.root else default_root(script.resolve())
+    if not root.is_dir():
+        raise WrongUse(f"{root} is not a folder")
+    if not script.resolve().is_relative_to(root):
+        raise WrongUse(f"{script} is not below {root}; name its project with --root")
+
+    from engine.estimate import estimate
+    from engine.project import Project
+
+    relative = script.resolve().relative_to(root).as_posix()
+    try:
+        report = estimate(Project.from_folder(root), relative, gpus=gpus, overrides=overrides)
+    except ValueError as problem:
+        raise WrongUse(str(problem)) from problem
+    if arguments.format == "json":
+        print(report.model_dump_json(indent=2))
+    elif arguments.format == "markdown":
+        from engine.presentation.memory import estimate_markdown
+
+        print(estimate_markdown(report, relative), end="")
+    else:
+        from engine.cli.formats.estimate import print_estimate
+
+        print_estimate(report, relative)
+    return 0
+
+
+def parse_overrides(values: list[str]) -> dict[str, str]:
+    """`key=value` pairs. Raises WrongUse."""
+    overrides: dict[str, str] = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            raise WrongUse(f"--set takes key=value, not {value!r}")
+        overrides[key.strip().replace("-", "_")] = text.strip()
+    return overrides
+
+
+def default_root(script: Path) -> Path:
+    """The nearest project root above the script that is at or below the working folder, else the script's folder."""
+    here = Path.cwd().resolve()
+    if script.is_relative_to(here):
+        return here
+    for folder in script.parents:
+        if any((folder / mark).exists() for mark in ROOT_MARKS):
+            return folder
+    return script.parent

@@ -1,0 +1,40 @@
+"""Prints a rule's page: what it looks for, why it matters, and what is and is not flagged."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from engine.cli.usage import WrongUse
+
+HELP = "explain a rule, with examples"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of `preflight explain`."""
+    parser.add_argument("rule", metavar="RULE", help="code or name, such as PF101 or retained-graph")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the page. Raises WrongUse for an unknown rule."""
+    from difflib import get_close_matches
+
+    from engine.rules import registry
+
+    rules = list(registry())
+    wanted = arguments.rule.strip().lower()
+    rule = next((rule for rule in rules if wanted in (rule.code.lower(), rule.name.lower())), None)
+    if rule is None:
+        close = get_close_matches(wanted, [name for rule in rules for name in (rule.name, rule.code.lower())], n=3)
+        hint = f"did you mean {', '.join(close)}?" if close else "`preflight rules` lists them"
+        raise WrongUse(f"there is no rule {arguments.rule!r}; {hint}")
+    if not sys.stdout.isatty():
+        print(rule.page)
+        return 0
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    console.print(f"[bold]{rule.code} {rule.name}[/bold]  [dim]{rule.severity}[/dim]\n")
+    console.print(Markdown(rule.page))
+    return 0

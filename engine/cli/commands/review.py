@@ -1,0 +1,57 @@
+"""Says of a change in a local git repository what the bot would say of it as a pull request."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from engine.cli.usage import WrongUse, add_gpus, known_gpus
+
+HELP = "review the change between two revisions of a git repository"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of `preflight review`."""
+    parser.add_argument("--base", required=True, metavar="REV", help="the revision before the change")
+    parser.add_argument("--head", required=True, metavar="REV", help="the revision after the change")
+    parser.add_argument("--repo", default=".", metavar="DIR", help="work tree or bare repository (default: here)")
+    add_gpus(parser)
+    parser.add_argument("--no-memory", action="store_true", help="leave the memory estimate out")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reviews and prints; the exit code is 1 where the conclusion is failure. Raises WrongUse."""
+    gpus = known_gpus(arguments.gpu)
+
+    from engine.diff import revision_diff
+    from engine.project import Project
+    from engine.project.sources import RevisionNotFound
+    from engine.review import review
+    from engine.settings import load_settings
+
+    repository = Path(arguments.repo)
+    try:
+        base = Project.from_revision(repository, arguments.base)
+        head = Project.from_revision(repository, arguments.head)
+        changed = revision_diff(repository, arguments.base, arguments.head)
+    except RevisionNotFound as problem:
+        raise WrongUse(str(problem)) from problem
+    loaded = load_settings(base)
+    for problem in loaded.problems:
+        print(f"preflight: {problem}", file=sys.stderr)
+    settings = loaded.settings
+    if arguments.no_memory:
+        settings = settings.model_copy(update={"memory": False})
+    report = review(base, head, changed=changed, settings=settings, gpus=gpus)
+    if arguments.format == "json":
+        print(report.model_dump_json(indent=2))
+        return 0
+    if arguments.format == "markdown":
+        print(report.summary_markdown)
+    else:
+        from engine.cli.formats.review import print_review
+
+        print_review(report, head)
+    return 1 if report.conclusion == "failure" else 0

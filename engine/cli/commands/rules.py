@@ -1,0 +1,38 @@
+"""Lists the rules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+HELP = "list the rules"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of `preflight rules`."""
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints one line a rule."""
+    from engine.rules import registry
+
+    rules = sorted(registry(), key=lambda rule: rule.code)
+    if arguments.format == "json":
+        rows = [{"code": r.code, "name": r.name, "severity": r.severity, "summary": r.summary} for r in rules]
+        print(json.dumps(rows, indent=2))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from engine.cli.formats.text import SEVERITY_STYLES
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("Code", "Name", "Severity", "What it finds"):
+        table.add_column(heading, no_wrap=heading != "What it finds")
+    for rule in rules:
+        severity = Text(rule.severity, SEVERITY_STYLES[rule.severity])
+        table.add_row(rule.code, rule.name, severity, Text(rule.summary))
+    Console().print(table)
+    return 0

@@ -1,0 +1,166 @@
+"""Memory estimates as Markdown: ranges, verdicts, and savings ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.findings import ByteRange, EstimateReport, Saving, Setting
+from engine.presentation.markdown import code_span, escape, table
+
+GIB = 1 << 30
+MIB = 1 << 20
+
+VERDICT_WORDS = {"fits": "fits", "borderline": "borderline", "does-not-fit": "does not fit", "unknown": "unknown"}
+_VERDICT_MARKS = {"fits": "✅", "borderline": "⚠️", "does-not-fit": "❌", "unknown": "❔"}
+
+MAX_SAVINGS = 6
+
+COUNTERS = (
+    ("occupied", "on the device (`nvidia-smi`)"),
+    ("reserved", "reserved (`max_memory_reserved`)"),
+    ("allocated", "allocated (`max_memory_allocated`)"),
+)
+
+
+def show_bytes(number: int) -> str:
+    """`12.3 GiB`, or MiB below one GiB."""
+    sign, size = ("-" if number < 0 else ""), abs(number)
+    return f"{sign}{size / GIB:.1f} GiB" if size >= GIB else f"{sign}{size / MIB:.0f} MiB"
+
+
+def show_range(value: ByteRange) -> str:
+    """`12.3 GiB (11.0 GiB to 13.9 GiB)`."""
+    return f"{show_bytes(value.expected)} ({show_bytes(value.low)} to {show_bytes(value.high)})"
+
+
+def show_difference(base: int, head: int) -> str:
+    """`+1.2 GiB (+10 %)`."""
+    change = head - base
+    if abs(change) < MIB:
+        return "no change"
+    percent = f" ({change / base:+.0%})".replace("%", " %") if base else ""
+    return f"{'+' if change > 0 else ''}{show_bytes(change)}{percent}"
+
+
+def show_setting(setting: Setting) -> str:
+    """The value of a setting as a person would write it."""
+    value = setting.value
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def show_origin(setting: Setting) -> str:
+    """Where a setting was read."""
+    if setting.path is None:
+        return "assumed" if setting.assumed else ""
+    return setting.path if setting.line is None else f"{setting.path}:{setting.line}"
+
+
+def show_verdict(verdict: str) -> str:
+    """A mark and a word."""
+    return f"{_VERDICT_MARKS[verdict]} {VERDICT_WORDS[verdict]}"
+
+
+def memory_change(script: str, base: EstimateReport | None, head: EstimateReport | None) -> str:
+    """The section on memory of a review's summary; empty where neither side could be estimated."""
+    shown = head if head is not None and head.memory is not None else None
+    before = base if base is not None and base.memory is not None else None
+    if shown is None or shown.memory is None:
+        if before is None or head is None:
+            return ""
+        reason = f" {escape(head.notes[0])}" if head.notes else ""
+        return f"### Peak GPU memory of {code_span(script)}\n\nUnknown after this change.{reason}"
+    parts = [f"### Peak GPU memory of {code_span(script)}"]
+    rows: list[list[str]] = []
+    for name, meaning in COUNTERS:
+        now: ByteRange = getattr(shown.memory, name)
+        row = [meaning]
+        if before is not None and before.memory is not None:
+            was: ByteRange = getattr(before.memory, name)
+            row += [show_range(was), show_range(now), show_difference(was.expected, now.expected)]
+        else:
+            row += [show_range(now)]
+        rows.append(row)
+    headings = (
+        ["Peak, 90 % range", "base", "this change", "difference"] if before else ["Peak, 90 % range", "this change"]
+    )
+    parts.append(table(headings, rows, right=range(1, len(headings))))
+    if shown.targets:
+        verdicts = [f"{code_span(t.gpu)}: {show_verdict(t.verdict)}" for t in shown.targets]
+        parts.append("Per device: " + ", ".join(verdicts) + ".")
+    changed = _changed_settings(before, shown)
+    if changed:
+        parts.append(changed)
+    if shown.savings:
+        parts.append(savings_table(shown.savings, [target.gpu for target in shown.targets]))
+    parts.append(f"Confidence: {shown.confidence}." + (f" {escape(shown.notes[0])}" if shown.notes else ""))
+    return "\n\n".join(parts)
+
+
+def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:
+    """What would save most, in the order given."""
+    rows = [
+        [
+            ("**" + escape(s.change) + "**") if s.recommended else escape(s.change),
+            show_bytes(s.saves_bytes),
+            show_bytes(s.occupied_bytes),
+            escape(s.cost),
+            *(show_verdict(s.verdict.get(gpu, "unknown")) for gpu in gpus),
+        ]
+        for s in savings[:MAX_SAVINGS]
+    ]
+    headings = ["What would save memory", "saves", "leaves", "cost", *(code_span(gpu, table=True) for gpu in gpus)]
+    return table(headings, rows, right=(1, 2))
+
+
+def _changed_settings(base: EstimateReport | None, head: EstimateReport) -> str:
+    if base is None:
+        return ""
+    rows = []
+    for key, now in head.configuration.items():
+        was = base.configuration.get(key)
+        if was is not None and was.value != now.value:
+            rows.append(
+                [escape(key), code_span(show_setting(was), table=True), code_span(show_setting(now), table=True)]
+            )
+    return table(["Configuration", "base", "this change"], rows) if rows else ""
+
+
+def estimate_markdown(report: EstimateReport, script: str) -> str:
+    """A whole estimate as a page."""
+    parts = [f"## Memory estimate for {code_span(script)}"]
+    model = f"Model: {code_span(report.model.name)}"
+    if report.model.parameters is not None:
+        model += f", {report.model.parameters:,} parameters"
+        if report.model.trainable_parameters not in (None, report.model.parameters):
+            model += f" ({report.model.trainable_parameters:,} trainable)"
+    parts.append(f"Task: {report.task}. {model}. Confidence: {report.confidence}.")
+    if report.memory is None:
+        parts.append("The peak is unknown: the code could not be followed far enough.")
+    else:
+        rows = [[meaning, show_range(getattr(report.memory, name))] for name, meaning in COUNTERS]
+        parts.append(table(["Peak, 90 % range", "bytes per device"], rows, right=(1,)))
+        breakdown = report.memory.breakdown.model_dump()
+        parts.append(
+            table(
+                ["Of which", ""], [[k.replace("_", " "), show_bytes(v)] for k, v in breakdown.items() if v], right=(1,)
+            )
+        )
+    if report.targets:
+        rows = [
+            [code_span(t.gpu, table=True), show_bytes(t.usable_bytes), show_verdict(t.verdict)] for t in report.targets
+        ]
+        parts.append(table(["Device", "usable", "verdict"], rows, right=(1,)))
+    if report.savings:
+        parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
+    if report.configuration:
+        settings = [
+            [escape(key), code_span(show_setting(value), table=True), code_span(show_origin(value) or "-", table=True)]
+            for key, value in report.configuration.items()
+        ]
+        parts.append(table(["Configuration", "value", "from"], settings))
+    parts += [f"- {escape(note)}" for note in report.notes]
+    return "\n\n".join(parts) + "\n"
