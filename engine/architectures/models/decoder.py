@@ -191,7 +191,7 @@ class DecoderAttention(nn.Module):
             dropout,
             self.scaling,
             groups=self.num_key_value_groups,
-            float32_softmax=True,
+            softmax="float32",
             softcap=self.softcap,
         )
 

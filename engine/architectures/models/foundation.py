@@ -238,8 +238,12 @@ def repeat_kv(states, groups):
     return states.reshape(batch, heads * groups, length, head_dim)
 
 
-def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1, causal=True, float32_softmax=False, softcap=None):
-    """(batch, heads, length, head_dim) in, (batch, length, heads, head_dim) out."""
+def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1, causal=True, softmax="plain", softcap=None):
+    """(batch, heads, length, head_dim) in, (batch, length, heads, head_dim) out.
+
+    `softmax` matters in eager attention only: "plain", "cast" (its result is cast to the dtype of the values) or
+    "float32" (computed in float32, then cast to the dtype of the queries).
+    """
     if config._attn_implementation == "eager" or softcap is not None:
         if groups > 1:
             key = repeat_kv(key, groups)
@@ -251,10 +255,12 @@ def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1,
             weights = weights * softcap
         if mask is not None:
             weights = weights + mask
-        if float32_softmax:
+        if softmax == "float32":
             weights = F.softmax(weights, dim=-1, dtype=torch.float32).to(query.dtype)
         else:
-            weights = F.softmax(weights, dim=-1).to(value.dtype)
+            weights = F.softmax(weights, dim=-1)
+            if softmax == "cast":
+                weights = weights.to(value.dtype)
         weights = F.dropout(weights, p=dropout, training=dropout > 0.0)
         return torch.matmul(weights, value).transpose(1, 2).contiguous()
     length = query.shape[2]

@@ -69,7 +69,15 @@ class GPT2Attention(nn.Module):
             key, value = cache.update(key, value, self.layer_idx)
         dropout = self.attn_dropout.p if self.training else 0.0
         output = attend(
-            self.config, query, key, value, attention_mask, dropout, self.scaling, causal=not self.is_cross_attention
+            self.config,
+            query,
+            key,
+            value,
+            attention_mask,
+            dropout,
+            self.scaling,
+            causal=not self.is_cross_attention,
+            softmax="cast",
         )
         output = output.reshape(output.shape[0], output.shape[1], -1)
         return self.resid_dropout(self.c_proj(output))
