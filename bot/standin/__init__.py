@@ -54,8 +54,8 @@ Reading state
     ``review_comments`` (ReviewComment: ``id, node_id, path, line, start_line, side, body, diff_hunk, commit_sha,
     original_line, original_commit_sha, in_reply_to, author, minimized, resolved``), ``comments`` (Comment: ``id,
     node_id, number, body, author, is_bot, edits, minimized``), ``reactions`` (Reaction: ``subject`` (comment id),
-    ``kind`` "issue" | "review", ``content, author``), ``deliveries``, ``log`` (Call: ``operation, method, path, status, body,
-    counted``; ``calls("checks/create")`` filters). Newest last.
+    ``kind`` "issue" | "review", ``content, author``), ``deliveries``, ``log`` (Call: ``operation, method, path,
+    status, body, counted``; ``calls("checks/create")`` filters). Newest last.
 
 Faults: ``refuse_next(*faults, operation=None)`` queues answers for the next matching requests, in order
     ``"secondary"`` (403 with Retry-After), ``"secondary-silent"`` (403 without), ``"secondary-429"``, ``"primary"``

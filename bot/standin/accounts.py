@@ -179,6 +179,7 @@ class AccountDocuments:
             "has_projects": True,
             "has_wiki": True,
             "has_pages": False,
+            "has_downloads": True,
             "has_discussions": False,
             "archived": False,
             "disabled": False,
@@ -188,7 +189,7 @@ class AccountDocuments:
             "visibility": "private" if repository.private else "public",
             "created_at": stamp(0),
             "updated_at": stamp(0),
-            "pushed_at": stamp(self.github.clock()),
+            "pushed_at": stamp(0),
             "network_count": 0,
             "subscribers_count": 0,
         }

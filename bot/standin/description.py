@@ -121,7 +121,7 @@ def path_pattern(path: str) -> re.Pattern[str]:
         if not piece.startswith("{"):
             pieces.append(re.escape(piece))
         elif (name := piece.strip("{}")) in ("path", "ref", "basehead"):
-            pieces.append(f"(?P<{name}>.+)")
+            pieces.append(f"(?P<{name}>.{'*' if name == 'path' else '+'})")
         else:
             pieces.append(f"(?P<{name}>[^/]+)")
     return re.compile("".join(pieces))

@@ -56,7 +56,7 @@ class Documents(AccountDocuments):
             "review_comment": f"{api}/pulls/comments{{/number}}",
             "statuses": f"{api}/statuses/{head}",
         }
-        closed = None if pull.state == "open" else stamp(self.github.clock())
+        closed = None if pull.state == "open" else stamp(pull.updated_at)
         document = {
             "url": url,
             "id": pull.id,
@@ -80,7 +80,7 @@ class Documents(AccountDocuments):
             "milestone": None,
             "active_lock_reason": None,
             "created_at": stamp(pull.opened_at),
-            "updated_at": stamp(self.github.clock()),
+            "updated_at": stamp(pull.updated_at),
             "closed_at": closed,
             "merged_at": closed if pull.merged else None,
             "merge_commit_sha": None,

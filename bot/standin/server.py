@@ -181,6 +181,7 @@ class StandIn:
             draft=draft,
             fork=fork,
             opened_at=self.clock(),
+            updated_at=self.clock(),
         )
         self.pulls.append(pull)
         if not fork:
@@ -190,6 +191,7 @@ class StandIn:
     def push(self, pull: PullRequest, head: str) -> None:
         """Moves the head. Open comments follow their lines; where those changed, the comments are outdated."""
         pull.previous_sha, pull.head_sha = pull.head_sha, pull.repository.git.commit_sha(head)
+        pull.updated_at = self.clock()
         if not pull.fork:
             self.suite_for(pull.repository, pull.head_sha)
         for comment in self.review_comments:
@@ -219,12 +221,13 @@ class StandIn:
 
     def retarget(self, pull: PullRequest, base: str) -> None:
         pull.base, pull.base_sha = base, pull.repository.git.commit_sha(base)
+        pull.updated_at = self.clock()
 
     def close_pull(self, pull: PullRequest, merged: bool = False) -> None:
-        pull.state, pull.merged = "closed", merged
+        pull.state, pull.merged, pull.updated_at = "closed", merged, self.clock()
 
     def mark_ready(self, pull: PullRequest) -> None:
-        pull.draft = False
+        pull.draft, pull.updated_at = False, self.clock()
 
     def delete_fork(self, pull: PullRequest) -> None:
         pull.fork_deleted = True

@@ -49,6 +49,7 @@ class PullRequest:
     draft: bool
     fork: bool
     opened_at: float
+    updated_at: float
     state: str = "open"
     merged: bool = False
     fork_deleted: bool = False

@@ -27,7 +27,11 @@ def get_permission(request: Request) -> Answer:
         if login not in request.github.people:
             raise Refused(404, f"{login} is not a user")
         role = "none" if repository.private else "read"
-    document = {"permission": ROLES[role], "role_name": role, "user": request.github.documents.user(login)}
+    document = {
+        "permission": ROLES[role],
+        "role_name": role,
+        "user": {**request.github.documents.user(login), "role_name": role},
+    }
     return Answer(body=document)
 
 
