@@ -1,0 +1,88 @@
+"""The `preflight-bot` command."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from bot.redaction import configure_logging
+from bot.settings import Settings, SettingsError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one of serve, worker, demo, setup. Returns 2 where the settings do not do."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["demo"]:
+        # The demo has its own options, and needs no settings.
+        from bot.demo import main as demo
+
+        return demo(given[1:])
+    options = _parser().parse_args(given)
+    if options.command == "setup":
+        from bot.setup.server import run
+
+        return run(
+            host=options.host,
+            port=options.port,
+            public_url=options.url,
+            organisation=options.organisation,
+            github_url=options.github,
+            output=options.output,
+        )
+    try:
+        settings = Settings.from_environment()
+    except SettingsError as error:
+        print(f"preflight-bot: these settings are missing or wrong:\n{error}", file=sys.stderr)
+        return 2
+    secrets = (settings.webhook_secret.get_secret_value(), settings.private_key.get_secret_value())
+    configure_logging(settings.log_level, secrets)
+    from bot import service
+
+    if options.command == "worker":
+        return _until_signalled(lambda stop: service.work(settings, stop=stop))
+    return _until_signalled(
+        lambda stop: service.serve(
+            settings, host=options.host, port=options.port, worker=not options.no_worker, stop=stop
+        )
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="preflight-bot", description="The Preflight GitHub App.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    serve = commands.add_parser("serve", help="receive webhooks and, by default, work in the same process")
+    serve.add_argument("--host", default="0.0.0.0")
+    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--no-worker", action="store_true", help="only receive; run `preflight-bot worker` beside it")
+    commands.add_parser("worker", help="only work on what was received")
+    commands.add_parser("demo", help="review a pull request on a local stand-in for GitHub")
+    setup = commands.add_parser("setup", help="register the App at GitHub, step by step")
+    setup.add_argument(
+        "--url", required=True, help="public address of the server, such as https://preflight.example.org"
+    )
+    setup.add_argument("--organisation", help="register it for this organisation instead of your own account")
+    setup.add_argument("--github", default="https://github.com", help="address of GitHub Enterprise Server")
+    setup.add_argument("--output", type=Path, default=Path(".env"), help="file that receives the secrets (mode 0600)")
+    setup.add_argument("--host", default="127.0.0.1")
+    setup.add_argument("--port", type=int, default=8765)
+    return parser
+
+
+def _until_signalled(run: Callable[[asyncio.Event], Awaitable[None]]) -> int:
+    async def until() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await run(stop)
+
+    asyncio.run(until())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""What event handlers may ask for: this is all they know of the rest of the bot."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bot.intents import Intent
+
+
+class Desk(Protocol):
+    """Takes the decisions of the event handlers."""
+
+    async def accept(self, delivery: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
+        """Store a job durably. The delivery's GUID makes a repetition harmless."""
+
+    @property
+    def synchronize_delay_seconds(self) -> float:
+        """How long a push waits for the next one."""
+
+    def forget_installation(self, installation_id: int) -> None:
+        """Drop tokens and answers kept for an installation."""
+
+    def forget_configuration(self, owner: str, name: str | None) -> None:
+        """Drop the kept configuration of a repository, or with None of all of an owner."""

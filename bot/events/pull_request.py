@@ -1,0 +1,51 @@
+"""Pull requests opened, pushed to, marked ready, or given another base."""
+
+from __future__ import annotations
+
+from gidgethub import routing, sansio
+
+from bot.events.desk import Desk
+from bot.events.payloads import PullRequestPayload
+from bot.intents import ReviewIntent
+
+router = routing.Router()
+
+
+async def _review(event: sansio.Event, desk: Desk, *, force: bool = False, delay_seconds: float = 0.0) -> None:
+    payload = PullRequestPayload.read(event.data)
+    if payload.key is None or not payload.pull_request.is_open:
+        return
+    intent = ReviewIntent(
+        repository=payload.key,
+        number=payload.number,
+        reason=f"pull_request.{payload.action}",
+        head_sha=payload.pull_request.head.sha,
+        force=force,
+    )
+    await desk.accept(event.delivery_id, intent, delay_seconds=delay_seconds)
+
+
+@router.register("pull_request", action="opened")
+@router.register("pull_request", action="reopened")
+async def review_opened(event: sansio.Event, desk: Desk) -> None:
+    """Review a pull request that is new, or open again."""
+    await _review(event, desk)
+
+
+@router.register("pull_request", action="synchronize")
+async def review_push(event: sansio.Event, desk: Desk) -> None:
+    """Review the new head, a moment later, since pushes come in bursts."""
+    await _review(event, desk, delay_seconds=desk.synchronize_delay_seconds)
+
+
+@router.register("pull_request", action="ready_for_review")
+async def review_ready(event: sansio.Event, desk: Desk) -> None:
+    """Say in comments what the draft only had in its check."""
+    await _review(event, desk, force=True)
+
+
+@router.register("pull_request", action="edited")
+async def review_new_base(event: sansio.Event, desk: Desk) -> None:
+    """Review against another base branch; edits of title and text change nothing."""
+    if PullRequestPayload.read(event.data).base_changed:
+        await _review(event, desk, force=True)

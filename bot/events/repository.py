@@ -1,0 +1,19 @@
+"""Repositories that get another name or owner."""
+
+from __future__ import annotations
+
+from gidgethub import routing, sansio
+
+from bot.events.desk import Desk
+from bot.events.payloads import Payload
+
+router = routing.Router()
+
+
+@router.register("repository", action="renamed")
+@router.register("repository", action="transferred")
+async def forget_names(event: sansio.Event, desk: Desk) -> None:
+    """Drop what is kept under names; jobs know a repository by its id."""
+    payload = Payload.read(event.data)
+    if payload.repository is not None:
+        desk.forget_configuration(payload.repository.full_name.partition("/")[0], None)

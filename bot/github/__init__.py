@@ -1,0 +1,1 @@
+"""GitHub's interface as the bot uses it: authentication, limits, and the few operations it needs."""

@@ -1,0 +1,194 @@
+"""The HTTP client: gidgethub with authentication, limits, pacing and GitHub's API version."""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import gidgethub
+from cachetools import LRUCache
+from gidgethub import sansio
+from gidgethub.aiohttp import GitHubAPI
+from uritemplate.variable import VariableValue
+
+from bot.clock import Clock
+from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.pacing import WritePacer
+from bot.github.tokens import Tokens
+
+API_VERSION = "2022-11-28"
+REQUESTER = "preflight-review"
+REQUEST_SECONDS = 30
+LONGEST_WAIT_SECONDS = 60.0
+"""Longer waits are not sat out inside a request: the job's step is put off instead."""
+SECONDARY_WAIT_SECONDS = 60.0
+"""GitHub's advice where a secondary limit comes without Retry-After: a minute, then exponentially more."""
+CACHED_ANSWERS = 500
+"""Answers kept per installation for conditional requests; a 304 costs nothing."""
+
+_LIMITED = frozenset({http.HTTPStatus.FORBIDDEN, http.HTTPStatus.TOO_MANY_REQUESTS})
+_WRITES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
+
+
+class Client(GitHubAPI):
+    """Speaks for one installation, or, with `installation_id=None`, for the App itself."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        *,
+        tokens: Tokens,
+        clock: Clock,
+        pacer: WritePacer,
+        base_url: str,
+        graphql_url: str,
+        installation_id: int | None,
+    ) -> None:
+        # Own cache per installation: the library keys it by address alone.
+        cache: LRUCache[str, tuple[str | None, str | None, Any, str | None]] = LRUCache(CACHED_ANSWERS)
+        super().__init__(session, REQUESTER, base_url=base_url, cache=cache)
+        self._tokens = tokens
+        self._clock = clock
+        self._pacer = pacer
+        self._graphql_url = graphql_url
+        self.installation_id = installation_id
+
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        sent = {**headers, "x-github-api-version": API_VERSION}
+        reads = method not in _WRITES or (url.startswith(self._graphql_url) and b"mutation" not in body[:40])
+        if reads or url.endswith("/access_tokens"):
+            return await self._send(method, url, sent, body)
+        async with self._pacer.turn():
+            return await self._send(method, url, sent, body)
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        try:
+            timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
+            async with self._session.request(method, url, headers=headers, data=body, timeout=timeout) as response:
+                return response.status, response.headers, await response.read()
+        except (TimeoutError, aiohttp.ClientError) as error:
+            raise Unavailable(f"{method} {url}: {error or type(error).__name__}") from error
+
+    async def _make_request(
+        self,
+        method: str,
+        url: str,
+        url_vars: Mapping[str, VariableValue] | None,
+        data: Any,
+        accept: str,
+        jwt: str | None = None,
+        oauth_token: str | None = None,
+        content_type: str = "application/json",
+        extra_headers: dict[str, str] | None = None,
+    ) -> tuple[bytes, str | None, int]:
+        renewed = False
+        while True:
+            app, installation = jwt, oauth_token
+            if app is None and installation is None:
+                app, installation = await self._credentials()
+            try:
+                return await super()._make_request(
+                    method, url, url_vars, data, accept, app, installation, content_type, extra_headers
+                )
+            except gidgethub.HTTPException as error:
+                expired = error.status_code == http.HTTPStatus.UNAUTHORIZED and jwt is None and not renewed
+                if expired and self.installation_id is not None:
+                    self._tokens.forget(self.installation_id)
+                    renewed = True
+                    continue
+                if isinstance(error, gidgethub.GitHubBroken):
+                    raise Unavailable(f"{method} {url}: {int(error.status_code)}") from error
+                raise
+
+    async def _credentials(self) -> tuple[str | None, str | None]:
+        if self.installation_id is None:
+            return self._tokens.app_token(), None
+        return None, await self._tokens.installation_token(self, self.installation_id)
+
+    async def manage_rate_limit(self, *, method: str, url: str) -> None:
+        """Refuse to start a request that GitHub would refuse: going on while limited can ban the App."""
+        limit = self.rate_limit
+        if limit is None or limit.remaining >= 0 or method not in ("GET", *_WRITES):
+            return
+        reset = limit.reset_datetime.timestamp()
+        if reset > self._clock.now():
+            raise LimitedUntil(reset, "primary")
+
+    async def handle_rate_limit_error(
+        self, *, method: str, url: str, exception: gidgethub.HTTPException, attempt: int
+    ) -> bool:
+        """Sit out short waits; put off long ones; repeat reads that met a broken gateway."""
+        if isinstance(exception, gidgethub.GitHubBroken):
+            # A write may have been carried out although its answer was lost; only the job can tell, by reading.
+            if method != "GET" or attempt > 2:
+                return False
+            await self._clock.sleep(float(attempt))
+            return True
+        wait = seconds_to_wait(exception, self._clock.now(), attempt)
+        if wait is None:
+            return False
+        if wait > LONGEST_WAIT_SECONDS or attempt > 2:
+            raise LimitedUntil(self._clock.now() + wait, "secondary" if _is_secondary(exception) else "primary")
+        await self._clock.sleep(wait)
+        return True
+
+    async def query(self, text: str, variables: Mapping[str, Any], *, partial: bool = False) -> Mapping[str, Any]:
+        """Run a GraphQL query or mutation; its errors, rate limits included, come with status 200.
+
+        With `partial`, data that came beside errors is returned: an object that is not there must not lose the rest.
+        """
+        self.oauth_token = await self._tokens.installation_token(self, self.installation_id or 0)
+        limit = self.rate_limit  # GraphQL counts separately: its answer must not stand for REST.
+        try:
+            data = await self.graphql(text, endpoint=self._graphql_url, **variables)
+        except gidgethub.QueryError as error:
+            response = error.response
+            if any(part.get("type") == "RATE_LIMITED" for part in response.get("errors", ())):
+                raise LimitedUntil(self._clock.now() + SECONDARY_WAIT_SECONDS, "GraphQL") from error
+            if not partial or not response.get("data"):
+                raise
+            data = response["data"]
+        except gidgethub.GraphQLAuthorizationFailure as error:
+            self._tokens.forget(self.installation_id or 0)
+            raise Unavailable("GraphQL: the token was not accepted") from error
+        except gidgethub.BadGraphQLRequest as error:
+            raise LimitedUntil(self._clock.now() + SECONDARY_WAIT_SECONDS, "GraphQL") from error
+        except gidgethub.GraphQLException as error:
+            raise Unavailable(f"GraphQL: {type(error).__name__}") from error
+        except gidgethub.GitHubBroken as error:
+            raise Unavailable(f"GraphQL: {int(error.status_code)}") from error
+        finally:
+            self.rate_limit = limit
+            self.oauth_token = None
+        return data if isinstance(data, Mapping) else {}
+
+
+def seconds_to_wait(error: gidgethub.HTTPException, now: float, attempt: int) -> float | None:
+    """Return how long GitHub wants us to wait after this answer, or None where it is no limit."""
+    if error.status_code not in _LIMITED:
+        return None
+    retry_after = error.headers.get("retry-after")
+    if retry_after is not None and retry_after.isdigit():
+        return float(retry_after)
+    limit = sansio.RateLimit.from_http(error.headers)
+    if limit is not None and limit.remaining == 0:
+        return max(limit.reset_datetime.timestamp() - now, 1.0)
+    if _is_secondary(error):
+        return float(SECONDARY_WAIT_SECONDS * 2 ** (attempt - 1))
+    return None
+
+
+def _is_secondary(error: gidgethub.HTTPException) -> bool:
+    text = str(error).lower()
+    return (
+        "secondary rate limit" in text
+        or "abuse" in text
+        or error.status_code == http.HTTPStatus.TOO_MANY_REQUESTS
+        or "retry-after" in error.headers
+    )

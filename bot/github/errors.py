@@ -1,0 +1,34 @@
+"""What can go wrong when talking to GitHub, sorted by what to do next."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import gidgethub
+
+
+class LimitedUntil(Exception):
+    """GitHub asks us to wait for longer than a request should hang: try the whole step again at `epoch_seconds`."""
+
+    def __init__(self, epoch_seconds: float, reason: str) -> None:
+        super().__init__(f"GitHub's {reason} rate limit is used up until {epoch_seconds:.0f}")
+        self.epoch_seconds = epoch_seconds
+
+
+class Unavailable(Exception):
+    """GitHub or the way to it is broken at the moment: trying again later may help."""
+
+
+def status(error: gidgethub.HTTPException) -> int:
+    """Return the status code as a plain number."""
+    return int(error.status_code)
+
+
+def is_missing(error: gidgethub.HTTPException) -> bool:
+    """Tell whether the thing asked for is not there, or not ours to see: GitHub answers 404 to both."""
+    return status(error) in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+
+
+def is_refused(error: gidgethub.HTTPException) -> bool:
+    """Tell whether GitHub understood the request and rejects its content, so that repeating it is useless."""
+    return status(error) in (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)

@@ -1,0 +1,107 @@
+"""What a webhook asks for: small, serialisable, and free of GitHub's payload.
+
+A review intent means "this pull request should have a review of its current head". It carries no diff and no
+order, so a lost, late or repeated delivery does no harm.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+
+class RepositoryKey(BaseModel):
+    """Where to work. The id is the identity; owner and name are what it was called when the event was sent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    installation_id: int
+    repository_id: int
+    owner: str
+    name: str
+
+
+class _Intent(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    repository: RepositoryKey
+
+
+class ReviewIntent(_Intent):
+    """Bring the review of a pull request up to date."""
+
+    kind: Literal["review"] = "review"
+    number: int
+    reason: str
+    head_sha: str | None = None
+    """Head according to the event; what GitHub answers right after it may be older."""
+    force: bool = False
+    """Review again although this head has a finished check run."""
+
+    @property
+    def partition(self) -> str:
+        """Jobs with one partition run one after the other."""
+        return f"{self.repository.repository_id}#{self.number}"
+
+
+class CommandIntent(_Intent):
+    """Answer a slash command."""
+
+    kind: Literal["command"] = "command"
+    number: int
+    comment_id: int
+    login: str
+    is_author: bool
+    """Whether the person opened the pull request."""
+    command: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def partition(self) -> str:
+        """Shared with the pull request's reviews."""
+        return f"{self.repository.repository_id}#{self.number}"
+
+
+class RerunIntent(_Intent):
+    """Review again every pull request whose head is this commit."""
+
+    kind: Literal["rerun"] = "rerun"
+    head_sha: str
+
+    @property
+    def partition(self) -> str:
+        """One at a time for a commit."""
+        return f"{self.repository.repository_id}@{self.head_sha}"
+
+
+class MergeGroupIntent(_Intent):
+    """Report on a merge queue's commit, or the queue stalls where the check is required."""
+
+    kind: Literal["merge-group"] = "merge-group"
+    head_sha: str
+
+    @property
+    def partition(self) -> str:
+        """One at a time for a commit."""
+        return f"{self.repository.repository_id}@{self.head_sha}"
+
+
+Intent = Annotated[ReviewIntent | CommandIntent | RerunIntent | MergeGroupIntent, Field(discriminator="kind")]
+INTENT: TypeAdapter[ReviewIntent | CommandIntent | RerunIntent | MergeGroupIntent] = TypeAdapter(Intent)
+
+_EXTERNAL_ID = re.compile(r"(?P<repository>\d+)#(?P<number>\d+)")
+
+
+def external_id(repository_id: int, number: int) -> str:
+    """Return what a check run carries to lead back to its pull request; check events name none for forks."""
+    return f"{repository_id}#{number}"
+
+
+def pull_number(identifier: str | None, repository_id: int) -> int | None:
+    """Return the pull request that `external_id` named, or None where it is another repository's or no such id."""
+    match = _EXTERNAL_ID.fullmatch(identifier or "")
+    if match is None or int(match["repository"]) != repository_id:
+        return None
+    return int(match["number"])

@@ -1,0 +1,267 @@
+"""Durable jobs. The only module that knows the queue's library, DBOS Transact.
+
+A job is stored before GitHub's delivery is answered, runs at least once, and goes on after a crash from the last
+step that ended. Jobs with one partition, in practice one pull request, run one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID
+from pydantic import BaseModel
+
+from bot.database import Heartbeats
+from bot.github.errors import LimitedUntil, Unavailable
+from bot.intents import INTENT, Intent
+
+logger = logging.getLogger(__name__)
+
+APPLICATION = "preflight"
+APPLICATION_VERSION = "1"
+"""Constant: by default it would be a hash of the sources, and a deployment would strand the jobs that run."""
+QUEUE = "review"
+WORKFLOW = "handle-intent"
+TRIES = 8
+"""Attempts of one step against an unavailable GitHub, about four minutes in all, before the job gives up."""
+LIMIT_ROUNDS = 30
+"""Waits for a rate limit before the job gives up."""
+DRAIN_SECONDS = 20
+BEAT_SECONDS = 20.0
+HOUR_SECONDS = 3600.0
+DELETED_AT_ONCE = 200
+
+Result = TypeVar("Result", bound=BaseModel)
+
+
+class StepFailed(Exception):
+    """A step failed for a reason that repeating it does not mend; `reason` is for people."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(f"{step}: {reason}")
+        self.reason = reason
+
+
+class Steps(Protocol):
+    """Runs the parts of a job so that a finished part is not done again after a crash."""
+
+    async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
+        """Run `work` until it has ended once, and return its result, also when asked again after a restart.
+
+        Raises:
+            StepFailed: when it cannot succeed.
+        """
+
+
+class Handler(Protocol):
+    """Carries out jobs. The same job may be started again after a crash: its steps say what is done already."""
+
+    async def handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
+        """Carry out a job and return in a few words what came of it."""
+
+
+class DurableSteps:
+    """Steps kept by the queue's database, waits included."""
+
+    async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
+        """See `Steps.run`."""
+        tries = rounds = 0
+        while True:
+            answer = await DBOS.run_step_async({"name": name}, _attempt, name, work)
+            if "result" in answer:
+                return model.model_validate(answer["result"])
+            if "until" in answer and rounds < LIMIT_ROUNDS:
+                rounds += 1
+                await DBOS.sleep_async(max(1.0, answer["until"] - time.time()))
+            elif "unavailable" in answer and tries < TRIES:
+                tries += 1
+                await DBOS.sleep_async(min(60.0, 2.0**tries))
+            else:
+                raise StepFailed(name, str(answer.get("unavailable") or answer.get("failure") or answer))
+
+
+async def _attempt(name: str, work: Callable[[], Awaitable[BaseModel]]) -> dict[str, Any]:
+    """Run a step once. Failures are data: the queue stores JSON and never a pickled exception."""
+    try:
+        return {"result": (await work()).model_dump(mode="json")}
+    except LimitedUntil as error:
+        logger.warning("%s: %s", name, error)
+        return {"until": error.epoch_seconds, "unavailable": str(error)}
+    except Unavailable as error:
+        logger.warning("%s: %s", name, error)
+        return {"unavailable": str(error)}
+    except Exception as error:
+        logger.exception("%s failed", name)
+        return {"failure": f"{type(error).__name__}: {error}"}
+
+
+_handlers: list[Handler] = []
+"""The handler of this process; the library's functions are process-wide, and so must this be."""
+
+
+@DBOS.workflow(name=WORKFLOW)
+async def _handle(intent: dict[str, Any]) -> str:
+    job_id = DBOS.workflow_id or ""
+    return await _handlers[-1].handle(job_id, INTENT.validate_python(intent), DurableSteps())
+
+
+class Jobs:
+    """The queue of this process."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        *,
+        executor_id: str,
+        handler: Handler | None,
+        worker_concurrency: int = 4,
+        retention: timedelta = timedelta(days=7),
+        silent_worker_seconds: float = 90.0,
+    ) -> None:
+        """Without a handler this process only accepts jobs, and leaves them to workers."""
+        self._engine = engine
+        self._executor_id = executor_id
+        self._handler = handler
+        self._worker_concurrency = worker_concurrency
+        self._retention = retention
+        self._silent_worker_seconds = silent_worker_seconds
+        self._heartbeats = Heartbeats(engine)
+        self._keeper: asyncio.Task[None] | None = None
+        self.ready = False
+
+    async def start(self) -> None:
+        """Connect, resume what this worker left unfinished, and begin to work. Call it inside the running loop."""
+        config: DBOSConfig = {
+            "name": APPLICATION,
+            "system_database_engine": self._engine,
+            "system_database_url": self._engine.url.render_as_string(hide_password=False),
+            "application_version": APPLICATION_VERSION,
+            # A process that only accepts must not take over a worker's jobs.
+            "executor_id": self._executor_id if self._handler else f"{self._executor_id}-web",
+            "serializer": DBOSPortableJSONSerializer(),
+            "log_level": "WARNING",
+            # Steps are seconds long: polling suffices, and works through connection poolers.
+            "use_listen_notify": False,
+        }
+        DBOS(config=config)
+        if self._handler:
+            _handlers.append(self._handler)
+            # Before the queue starts: a live worker must not be taken for a lost one.
+            await asyncio.to_thread(self._heartbeats.beat, self._executor_id, time.time())
+        else:
+            DBOS.listen_queues([])
+        DBOS.launch()
+        await DBOS.register_queue_async(
+            QUEUE,
+            worker_concurrency=self._worker_concurrency,
+            partition_concurrency=1,
+            polling_interval_sec=0.25,
+            on_conflict="always_update",
+        )
+        self._keeper = asyncio.create_task(self._keep_house())
+        self.ready = True
+
+    async def accept(self, job_id: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
+        """Store a job. An id that is known already changes nothing."""
+        with (
+            SetWorkflowID(job_id),
+            SetEnqueueOptions(
+                queue_partition_key=intent.partition, delay_seconds=delay_seconds if delay_seconds > 0 else None
+            ),
+        ):
+            await DBOS.enqueue_workflow_async(QUEUE, _handle, intent.model_dump(mode="json"))
+
+    async def knows(self, job_id: str) -> bool:
+        """Tell whether a job of this id was ever stored."""
+        return await DBOS.get_workflow_status_async(job_id) is not None
+
+    async def waiting(self) -> int:
+        """Return how many jobs are stored and not finished."""
+        return len(
+            await DBOS.list_workflows_async(
+                status=["PENDING", "ENQUEUED", "DELAYED"], load_input=False, load_output=False
+            )
+        )
+
+    async def healthy(self) -> bool:
+        """Tell whether jobs can be stored at the moment."""
+        if not self.ready:
+            return False
+        try:
+            await asyncio.to_thread(self._probe)
+        except sa.exc.SQLAlchemyError:
+            logger.exception("the database does not answer")
+            return False
+        return True
+
+    def _probe(self) -> None:
+        with self._engine.connect() as connection:
+            connection.execute(sa.text("SELECT 1"))
+
+    async def stop(self) -> None:
+        """Let running jobs end for a while; what does not end is resumed at the next start."""
+        self.ready = False
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+        drain = DRAIN_SECONDS if self._handler and await self._busy() else 0
+        await asyncio.to_thread(DBOS.destroy, workflow_completion_timeout_sec=drain)
+        if self._handler in _handlers:
+            _handlers.remove(self._handler)
+
+    async def _busy(self) -> bool:
+        running = await DBOS.list_workflows_async(
+            status="PENDING", executor_id=self._executor_id, limit=1, load_input=False, load_output=False
+        )
+        return bool(running)
+
+    async def _keep_house(self) -> None:
+        """Beat, take over from lost workers, and once an hour delete what is old."""
+        deleted_at = 0.0
+        while True:
+            try:
+                if self._handler:
+                    await asyncio.to_thread(self._heartbeats.beat, self._executor_id, time.time())
+                    await self._take_over()
+                if time.time() - deleted_at > HOUR_SECONDS:
+                    deleted_at = time.time()
+                    await self._delete_old()
+            except Exception:
+                # The next round tries again; a database that is away must not end the process.
+                logger.exception("housekeeping failed")
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _take_over(self) -> None:
+        lost = await asyncio.to_thread(self._heartbeats.silent, time.time(), self._silent_worker_seconds)
+        for executor in lost:
+            stranded = await DBOS.list_workflows_async(
+                status="PENDING", executor_id=executor, load_input=False, load_output=False
+            )
+            ids = [status.workflow_id for status in stranded]
+            if ids:
+                logger.warning("worker %s is silent: taking over %d jobs", executor, len(ids))
+                # With the queue's name: otherwise two jobs could run on one pull request.
+                await DBOS.resume_workflows_async(ids, queue_name=QUEUE)
+            await asyncio.to_thread(self._heartbeats.remove, executor)
+
+    async def _delete_old(self) -> None:
+        before = (datetime.now(UTC) - self._retention).isoformat()
+        while True:
+            old = await DBOS.list_workflows_async(
+                status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
+                completed_before=before,
+                limit=DELETED_AT_ONCE,
+                load_input=False,
+                load_output=False,
+            )
+            if not old:
+                return
+            await DBOS.delete_workflows_async([status.workflow_id for status in old])

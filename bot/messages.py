@@ -1,0 +1,228 @@
+"""Everything the bot says to people that the engine does not: one place, so that the tone is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from bot.review import markers
+from engine.findings import EstimateReport, FailedFile, ReviewReport
+
+BODY_LIMIT = 65_536
+"""Characters that GitHub takes in a comment or a review."""
+CHECK_LIMIT = 65_535
+"""Characters that GitHub takes in a check run's summary and in its text."""
+TITLE_LIMIT = 255
+_CUT = "\n\n… cut: GitHub takes no longer text here.\n"
+
+Skipped = Literal["draft", "bot", "label", "title"]
+
+IN_PROGRESS_TITLE = "Reading the change"
+IN_PROGRESS_SUMMARY = "Preflight reads the training code on both sides of this pull request."
+SUPERSEDED_TITLE = "Superseded by a newer push"
+SUPERSEDED_SUMMARY = "The pull request moved on while this commit was being read. Nothing was published for it."
+NOTHING_TITLE = "No training code changed"
+NOTHING_SUMMARY = "This pull request changes no Python file, notebook, or training configuration. Nothing was reviewed."
+NO_FINDINGS_SUMMARY = "Nothing in this change will silently go wrong, as far as Preflight can tell."
+MERGE_GROUP_TITLE = "Reviewed on the pull request"
+MERGE_GROUP_SUMMARY = "Preflight reviews pull requests. The merge queue's own commit is not reviewed again."
+BROKEN_TITLE = "Not reviewed: Preflight failed"
+
+
+def broken_summary(reason: str) -> str:
+    """Say that the bot itself failed; this never blocks a merge."""
+    return (
+        f"Preflight could not review this commit: {reason}.\n\n"
+        "This is no statement about the code, and it does not block merging. "
+        "Use **Re-run** to try again, or push."
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 finding`, `2 findings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def check_title(report: ReviewReport, skipped: Skipped | None) -> str:
+    """Return the one line that stands beside the check."""
+    new = len(report.introduced)
+    parts = [count(new, "new finding") if new else "No new findings"]
+    if report.fixed:
+        parts.append(f"{len(report.fixed)} fixed")
+    if report.failed:
+        parts.append(f"{count(len(report.failed), 'file')} not analysed")
+    verdict = memory_title(report)
+    if verdict:
+        parts.append(verdict)
+    if skipped:
+        parts.append(_SKIPPED[skipped])
+    return ", ".join(parts)[:TITLE_LIMIT]
+
+
+_SKIPPED: dict[Skipped, str] = {
+    "draft": "no comments on a draft",
+    "bot": "no comments on a bot's pull request",
+    "label": "skipped by label",
+    "title": "skipped by title",
+}
+
+SKIPPED_ENTIRELY: dict[Skipped, str] = {
+    "label": "Skipped: a label of this pull request turns the review off. Nothing was reviewed.",
+    "title": "Skipped: a word in the title turns the review off. Nothing was reviewed.",
+    "draft": "Skipped: drafts are not reviewed here.",
+    "bot": "Skipped: pull requests of bots are not reviewed here.",
+}
+
+
+def memory_title(report: ReviewReport) -> str:
+    """Return the peak memory in a few words, or nothing where it is not known or not asked for."""
+    head = report.memory.head
+    if head is None or head.memory is None:
+        return ""
+    text = f"{gibibytes(head.memory.occupied.low)}–{gibibytes(head.memory.occupied.high)} GiB"
+    verdicts = [f"{target.verdict.replace('-', ' ')} {target.gpu}" for target in head.targets]
+    return f"{text}: {', '.join(verdicts)}" if verdicts else f"peak {text}"
+
+
+def gibibytes(size: int) -> str:
+    """Return bytes as GiB with one decimal."""
+    return f"{size / 2**30:.1f}"
+
+
+def check_text(
+    *,
+    problems: Sequence[str],
+    failed: Sequence[FailedFile],
+    left_out: Sequence[str],
+    truncated: bool,
+    capped_files: bool,
+) -> str | None:
+    """Return the part of the check run that tells what was not looked at, and what is wrong with the configuration."""
+    parts: list[str] = []
+    if problems:
+        lines = "\n".join(f"- {problem}" for problem in problems)
+        parts.append(f"### Configuration\n\nThese settings were not taken; the defaults apply.\n\n{lines}")
+    if failed:
+        lines = "\n".join(f"- `{file.path}`: {file.reason}" for file in failed)
+        parts.append(f"### Not analysed\n\n{lines}")
+    if left_out:
+        lines = "\n".join(f"- `{path}`" for path in left_out[:50])
+        more = f"\n- and {len(left_out) - 50} more" if len(left_out) > 50 else ""
+        parts.append(f"### Not read\n\nToo large, or beyond the limits of one review.\n\n{lines}{more}")
+    if truncated:
+        parts.append("GitHub did not list all files of this repository; findings may be missing where code is split.")
+    if capped_files:
+        parts.append("GitHub lists 3,000 changed files at most; the rest was not reviewed.")
+    return cut("\n\n".join(parts), CHECK_LIMIT) if parts else None
+
+
+def review_body(comments: int, elsewhere: int) -> str:
+    """Return the text above a review's comments."""
+    text = f"Preflight found {count(comments, 'thing')} on the changed lines that will go wrong without an error."
+    if elsewhere:
+        verb = "is" if elsewhere == 1 else "are"
+        text += f" {count(elsewhere, 'more finding')} {verb} in the check run."
+    return text
+
+
+def summary_comment(text: str, said: Sequence[str], folded: Sequence[str]) -> str:
+    """Return the sticky comment: `text`, with the marks by which it is found again and remembers."""
+    tail = f"\n\n{markers.said(said)}\n{markers.folded(folded)}\n"
+    room = BODY_LIMIT - len(tail) - len(markers.SUMMARY) - 1
+    return f"{markers.SUMMARY}\n{cut(text.strip(), room)}{tail}"
+
+
+def all_clear(fixed: int) -> str:
+    """Return the sticky comment's text where a former push had findings and this one has none."""
+    what = f" {count(fixed, 'finding')} fixed." if fixed else ""
+    return f"### Preflight\n\nNo findings left in this pull request.{what}"
+
+
+def cut(text: str, limit: int) -> str:
+    """Shorten a text to `limit` characters without leaving a code fence open."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_CUT) - 16
+    kept = text[:room].rsplit("\n", 1)[0]
+    fence = _open_fence(kept)
+    closing = f"\n{fence}" if fence else ""
+    return f"{kept}{closing}{_CUT}"
+
+
+def _open_fence(text: str) -> str | None:
+    fence: str | None = None
+    for line in text.splitlines():
+        stripped = line.lstrip(" ")
+        run = stripped[: len(stripped) - len(stripped.lstrip("`"))]
+        if len(run) < 3:
+            continue
+        if fence is None:
+            fence = run
+        elif run.startswith(fence) and not stripped[len(run) :].strip():
+            fence = None
+    return fence
+
+
+def estimate_answer(report: EstimateReport | None, script: str | None) -> str:
+    """Answer `/preflight estimate`."""
+    if report is None or report.memory is None:
+        notes = "".join(f"\n- {note}" for note in (report.notes if report else ()))
+        return f"The peak memory of this pull request's training script is not known.{notes}"
+    memory = report.memory.occupied
+    lines = [
+        f"Peak memory of `{script or 'the training script'}` per device: **{gibibytes(memory.expected)} GiB** "
+        f"(90 % range {gibibytes(memory.low)} to {gibibytes(memory.high)} GiB, as `nvidia-smi` shows it).",
+    ]
+    if report.targets:
+        lines += ["", "| GPU | usable | verdict |", "|---|---:|---|"]
+        lines += [
+            f"| {target.gpu} | {gibibytes(target.usable_bytes)} GiB | {target.verdict.replace('-', ' ')} |"
+            for target in report.targets
+        ]
+    if report.savings:
+        lines += ["", "| change | saves | then | cost |", "|---|---:|---:|---|"]
+        lines += [
+            f"| {saving.change} | {gibibytes(saving.saves_bytes)} GiB | {gibibytes(saving.occupied_bytes)} GiB "
+            f"| {saving.cost} |"
+            for saving in report.savings[:8]
+        ]
+    if report.notes:
+        lines += ["", *(f"- {note}" for note in report.notes[:8])]
+    return "\n".join(lines)
+
+
+def estimate_broken(reason: str) -> str:
+    """Answer a command whose analysis failed."""
+    return f"Preflight could not read this pull request: {reason}."
+
+
+def unknown_gpu(name: str, close: Sequence[str]) -> str:
+    """Answer a command that names a GPU the catalogue does not have."""
+    hint = f" Close to it: {', '.join(f'`{other}`' for other in close)}." if close else ""
+    return f"`{_quoted(name)}` is no GPU of the catalogue.{hint}"
+
+
+def unknown_command(name: str, usage: str) -> str:
+    """Answer a command that does not exist."""
+    return f"`{_quoted(name)}` is no command of Preflight's.\n\n{usage}"
+
+
+def _quoted(text: str) -> str:
+    """Return what a person typed so that it stays inside its backticks."""
+    return text.replace("`", "'")[:60]
+
+
+def usage(rows: Sequence[tuple[str, str]]) -> str:
+    """Return the table of commands. None of them stands at the start of a line, where it would be one."""
+    lines = ["| command | what it does |", "|---|---|", *(f"| `{form}` | {meaning} |" for form, meaning in rows)]
+    return "\n".join(lines)
+
+
+def reviewed_again(check_name: str, head_sha: str, outcome: str) -> str:
+    """Answer `/preflight review`."""
+    return f"{head_sha[:7]}: {outcome}. The details are in the check **{check_name}**."
+
+
+def answer(comment_id: int, text: str) -> str:
+    """Return the answer to a command, with its mark."""
+    return f"{markers.answer(comment_id)}\n{cut(text, BODY_LIMIT - 100)}"

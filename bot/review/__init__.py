@@ -1,0 +1,1 @@
+"""The review pipeline: fetch, analyse, compare, publish."""

@@ -1,0 +1,54 @@
+"""Hidden marks in the bot's own texts, by which it recognises on the next push what it has said.
+
+GitHub's comments have no idempotency key. A mark counts only in a text whose author is this App.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SUMMARY = "<!-- preflight:summary -->"
+_FINDING = re.compile(r"<!-- preflight:finding ([0-9A-Za-z:._-]+) -->")
+_SAID = re.compile(r"<!-- preflight:said ([0-9A-Za-z:._ -]*) -->")
+_FOLDED = re.compile(r"<!-- preflight:folded ([0-9A-Za-z_= -]*) -->")
+MOST_SAID = 400
+"""Marks of one kind that the summary remembers: about 7,000 characters."""
+
+
+def finding(fingerprint: str) -> str:
+    """Return the mark of a comment about one finding."""
+    return f"<!-- preflight:finding {fingerprint} -->"
+
+
+def finding_of(body: str) -> str | None:
+    """Return the fingerprint of the finding that a comment is about."""
+    match = _FINDING.search(body)
+    return match[1] if match else None
+
+
+def said(fingerprints: Iterable[str]) -> str:
+    """Return the mark that remembers what was said in comments, also of those that somebody deleted."""
+    return f"<!-- preflight:said {' '.join(list(fingerprints)[-MOST_SAID:])} -->"
+
+
+def said_in(body: str) -> tuple[str, ...]:
+    """Return the fingerprints that a summary remembers, oldest first."""
+    match = _SAID.search(body)
+    return tuple(match[1].split()) if match else ()
+
+
+def folded(node_ids: Iterable[str]) -> str:
+    """Return the mark that remembers which comments were folded away, as reading them does not tell."""
+    return f"<!-- preflight:folded {' '.join(list(node_ids)[-MOST_SAID:])} -->"
+
+
+def folded_in(body: str) -> tuple[str, ...]:
+    """Return the comments that a summary remembers as folded away."""
+    match = _FOLDED.search(body)
+    return tuple(match[1].split()) if match else ()
+
+
+def answer(comment_id: int) -> str:
+    """Return the mark of the answer to a command."""
+    return f"<!-- preflight:answer {comment_id} -->"

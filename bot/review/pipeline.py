@@ -1,0 +1,311 @@
+"""The review of one pull request: load, analyse, publish the comments, the summary, and the check.
+
+Every stage reads the present state from GitHub and may run again after a crash, so that neither the order nor the
+loss of a delivery matters, and nothing is said twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import gidgethub
+
+from bot import messages
+from bot.clock import Clock
+from bot.github.connection import GitHub
+from bot.github.errors import is_missing
+from bot.github.models import ChangedFile, CheckRun, PullRequest
+from bot.github.repository import FILES_CAP, Repository
+from bot.intents import RepositoryKey, ReviewIntent, external_id
+from bot.jobs import StepFailed, Steps
+from bot.messages import Skipped
+from bot.review import plan as planning
+from bot.review import publishing
+from bot.review.analysis import AnalysisBroken, Analyst
+from bot.review.anchors import Anchors
+from bot.review.configuration import Configurations
+from bot.review.reading import Blobs, Sides, read_sides
+from bot.review.selection import concerns_training
+from bot.review.stages import Analysed, Done, Loaded, Published
+from engine.findings import ReviewReport
+from engine.settings import LoadedSettings, Settings
+
+logger = logging.getLogger(__name__)
+
+STALE_WAITS = (1.0, 2.0, 4.0)
+"""Seconds between reads of a pull request that shows another head than its event: right after a push, GitHub may
+still answer with the old one."""
+MOST_ROUNDS = 4
+"""Reviews within one job, each because the head moved while the one before was being made."""
+
+
+class Overtaken(Exception):
+    """The head moved; nothing was published."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Both sides of a pull request with its configuration."""
+
+    sides: Sides
+    files: Sequence[ChangedFile]
+    configuration: LoadedSettings
+
+
+class ReviewPipeline:
+    """Reviews pull requests."""
+
+    def __init__(
+        self,
+        github: GitHub,
+        analyst: Analyst,
+        configurations: Configurations,
+        clock: Clock,
+        *,
+        check_name: str,
+    ) -> None:
+        self.github = github
+        self.analyst = analyst
+        self.check_name = check_name
+        self._configurations = configurations
+        self._clock = clock
+        self._blobs = Blobs()
+
+    async def review(self, intent: ReviewIntent, steps: Steps) -> str:
+        """Bring the review up to date, and return in a few words what came of it."""
+        outcome = "superseded"
+        for _ in range(MOST_ROUNDS):
+            try:
+                return await self._round(intent, steps)
+            except Overtaken:
+                # A read may have been stale: only a look at the state tells whether another review is due.
+                intent = intent.model_copy(update={"head_sha": None, "force": False})
+        return outcome
+
+    async def _round(self, intent: ReviewIntent, steps: Steps) -> str:
+        key = intent.repository
+        loaded = await steps.run("load", Loaded, lambda: self._load(intent))
+        if loaded.stop is not None:
+            return loaded.stop
+        try:
+            analysed = await steps.run("analyse", Analysed, lambda: self._analyse(key, loaded))
+            published = await steps.run("publish-review", Published, lambda: self._publish(key, loaded, analysed))
+            if not published.superseded:
+                await steps.run("publish-summary", Done, lambda: self._summarise(key, loaded, analysed, published))
+        except StepFailed as failure:
+            reason = failure.reason
+            await steps.run("conclude", Done, lambda: self._conclude(key, loaded, Analysed(broken=reason), None))
+            return f"failed: {reason}"
+        await steps.run("conclude", Done, lambda: self._conclude(key, loaded, analysed, published))
+        if published.superseded:
+            raise Overtaken
+        return _outcome(analysed)
+
+    # Stages
+
+    async def _load(self, intent: ReviewIntent) -> Loaded:
+        key = intent.repository
+        repository = self.github.repository(key.installation_id, key.owner, key.name)
+        try:
+            pull = await self._present(repository, intent)
+        except gidgethub.BadRequest as error:
+            if is_missing(error):
+                return Loaded(stop="the pull request is gone")
+            raise
+        if not pull.is_open:
+            return Loaded(stop="the pull request is closed")
+        if pull.base.repo is not None:
+            # Events carry the name of their time; writes do not follow redirects.
+            owner, _, name = pull.base.repo.full_name.partition("/")
+            repository = self.github.repository(key.installation_id, owner, name)
+        mark = external_id(key.repository_id, pull.number)
+        runs = await repository.check_runs(pull.head.sha, self.check_name, self.github.app_id)
+        if not intent.force and any(_is_done(run, mark) for run in runs):
+            return Loaded(stop="this head is reviewed")
+        run_id = await publishing.begin_check(
+            repository,
+            self._clock,
+            name=self.check_name,
+            head_sha=pull.head.sha,
+            external_id=mark,
+            runs=runs,
+        )
+        return Loaded(
+            owner=repository.owner,
+            name=repository.name,
+            number=pull.number,
+            head_sha=pull.head.sha,
+            base_sha=pull.base.sha,
+            base_ref=pull.base.ref,
+            run_id=run_id,
+            title=pull.title,
+            labels=tuple(label.name for label in pull.labels),
+            draft=bool(pull.draft),
+            by_bot=pull.user is not None and pull.user.is_bot,
+        )
+
+    async def _present(self, repository: Repository, intent: ReviewIntent) -> PullRequest:
+        pull = await repository.pull(intent.number)
+        for wait in STALE_WAITS:
+            if intent.head_sha in (None, pull.head.sha) or not pull.is_open:
+                break
+            await self._clock.sleep(wait)
+            pull = await repository.pull(intent.number)
+        return pull
+
+    async def _analyse(self, key: RepositoryKey, loaded: Loaded) -> Analysed:
+        repository = self._repository(key, loaded)
+        configuration = await self._configurations.load(repository, loaded.base_ref)
+        settings = configuration.settings
+        skipped = skip_reason(loaded, settings)
+        problems = [str(problem) for problem in configuration.problems]
+        if skipped in ("label", "title"):
+            return Analysed(skipped=skipped, text=_text(problems))
+        files = await repository.files(loaded.number)
+        if not concerns_training(files):
+            return Analysed(nothing=True, text=_text(problems))
+        try:
+            change = await self.read_change(repository, loaded, files, configuration)
+            report = await self.analyst.analyse(change.sides, files, settings)
+        except AnalysisBroken as error:
+            return Analysed(broken=str(error), text=_text(problems))
+        anchors = Anchors(files)
+        placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
+        return Analysed(
+            report=report.model_copy(update={"review_comments": placed}),
+            skipped=skipped,
+            text=messages.check_text(
+                problems=problems,
+                failed=report.failed,
+                left_out=change.sides.left_out,
+                truncated=change.sides.truncated,
+                capped_files=len(files) >= FILES_CAP,
+            ),
+            most_comments=settings.max_comments,
+        )
+
+    async def read_change(
+        self,
+        repository: Repository,
+        loaded: Loaded,
+        files: Sequence[ChangedFile],
+        configuration: LoadedSettings,
+    ) -> Change:
+        """Fetch both sides. The diff that GitHub shows counts from the merge base, and so do we."""
+        try:
+            base_sha = await repository.merge_base(loaded.base_sha, loaded.head_sha)
+        except gidgethub.BadRequest as error:
+            if not is_missing(error):
+                raise
+            base_sha = loaded.base_sha
+        sides = await read_sides(repository, self._blobs, base_sha=base_sha, head_sha=loaded.head_sha, changed=files)
+        return Change(sides, files, configuration)
+
+    async def _publish(self, key: RepositoryKey, loaded: Loaded, analysed: Analysed) -> Published:
+        repository = self._repository(key, loaded)
+        if await self._moved(repository, loaded):
+            return Published(superseded=True)
+        if analysed.report is None or analysed.skipped is not None:
+            return Published()
+        said = await self._said(repository, loaded.number)
+        wanted = planning.plan(analysed.report, said, analysed.most_comments)
+        posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
+        folded = await publishing.fold_outdated(repository, wanted)
+        fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
+        return Published(posted=fingerprints, folded=folded)
+
+    async def _moved(self, repository: Repository, loaded: Loaded) -> bool:
+        """Look once more right before speaking, and twice before believing that the head is another."""
+        pull = await repository.pull(loaded.number)
+        if pull.is_open and pull.head.sha != loaded.head_sha:
+            await self._clock.sleep(STALE_WAITS[0])
+            pull = await repository.pull(loaded.number)
+        return pull.head.sha != loaded.head_sha or not pull.is_open
+
+    async def _summarise(self, key: RepositoryKey, loaded: Loaded, analysed: Analysed, published: Published) -> Done:
+        if analysed.report is not None and analysed.skipped is None:
+            repository = self._repository(key, loaded)
+            said = await self._said(repository, loaded.number)
+            text = planning.summary_text(analysed.report, said, published.posted, published.folded)
+            await publishing.publish_summary(repository, loaded.number, said, text)
+        return Done()
+
+    async def _conclude(
+        self, key: RepositoryKey, loaded: Loaded, analysed: Analysed, published: Published | None
+    ) -> Done:
+        repository = self._repository(key, loaded)
+        report = ReviewReport()
+        conclusion: str = "neutral"
+        if published is not None and published.superseded:
+            title, summary = messages.SUPERSEDED_TITLE, messages.SUPERSEDED_SUMMARY
+        elif analysed.broken is not None:
+            title, summary = messages.BROKEN_TITLE, messages.broken_summary(analysed.broken)
+        elif analysed.nothing:
+            title, summary = messages.NOTHING_TITLE, messages.NOTHING_SUMMARY
+        elif analysed.report is None:
+            summary = messages.SKIPPED_ENTIRELY[analysed.skipped or "label"]
+            title = summary.partition(".")[0]
+        else:
+            report = analysed.report
+            title, summary = messages.check_title(report, analysed.skipped), publishing.check_summary(report)
+            # A change of which a part could not be read is not shown as checked.
+            incomplete = bool(report.failed) and report.conclusion == "success"
+            conclusion = "neutral" if incomplete else report.conclusion
+        await publishing.complete_check(
+            repository,
+            self._clock,
+            loaded.run_id,
+            conclusion=conclusion,
+            title=title,
+            summary=summary,
+            text=analysed.text,
+            annotations=report.annotations,
+        )
+        return Done()
+
+    async def _said(self, repository: Repository, number: int) -> planning.Said:
+        slug = await self.github.slug()
+        return await publishing.said_so_far(repository, number, slug=slug, app_id=self.github.app_id)
+
+    def _repository(self, key: RepositoryKey, loaded: Loaded) -> Repository:
+        return self.github.repository(key.installation_id, loaded.owner, loaded.name)
+
+    async def change_of(self, repository: Repository, number: int) -> Change:
+        """Fetch both sides of a pull request for a command."""
+        pull = await repository.pull(number)
+        loaded = Loaded(number=number, head_sha=pull.head.sha, base_sha=pull.base.sha, base_ref=pull.base.ref)
+        configuration = await self._configurations.load(repository, pull.base.ref)
+        return await self.read_change(repository, loaded, await repository.files(number), configuration)
+
+
+def _is_done(run: CheckRun, mark: str) -> bool:
+    # A run that was closed as superseded says nothing about this head, should it be the pull request's again.
+    return run.status == "completed" and run.external_id == mark and run.output.title != messages.SUPERSEDED_TITLE
+
+
+def skip_reason(loaded: Loaded, settings: Settings) -> Skipped | None:
+    """Return why a pull request gets no comments: `label` and `title` turn the review off, the others keep the check."""
+    if not set(settings.skip_labels).isdisjoint(loaded.labels):
+        return "label"
+    title = loaded.title.lower()
+    if any(word.lower() in title for word in settings.skip_title_words):
+        return "title"
+    if loaded.draft and not settings.review_drafts:
+        return "draft"
+    if loaded.by_bot and not settings.review_bots:
+        return "bot"
+    return None
+
+
+def _text(problems: Sequence[str]) -> str | None:
+    return messages.check_text(problems=problems, failed=(), left_out=(), truncated=False, capped_files=False)
+
+
+def _outcome(analysed: Analysed) -> str:
+    if analysed.report is not None:
+        return messages.check_title(analysed.report, analysed.skipped)
+    if analysed.broken is not None:
+        return f"not reviewed: {analysed.broken}"
+    return "no training code changed" if analysed.nothing else f"skipped by {analysed.skipped}"

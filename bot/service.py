@@ -1,0 +1,151 @@
+"""The parts of the bot, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import aiohttp
+from aiohttp import web
+
+from bot.clock import Clock, SystemClock
+from bot.database import create_engine
+from bot.github.connection import GitHub
+from bot.handler import JobHandler
+from bot.intents import Intent
+from bot.jobs import Jobs
+from bot.metrics import Metrics
+from bot.reconciler import Reconciler
+from bot.review.analysis import Analyst, Limits, ProcessAnalyst
+from bot.review.configuration import Configurations
+from bot.review.pipeline import ReviewPipeline
+from bot.settings import Settings
+from bot.web import Receiver
+
+logger = logging.getLogger(__name__)
+
+RECONCILE_SECONDS = 3600.0
+
+
+class FrontDesk:
+    """The bot's `Desk`: passes decisions of event handlers on to whom they concern."""
+
+    def __init__(self, settings: Settings, jobs: Jobs, github: GitHub, configurations: Configurations) -> None:
+        self._settings = settings
+        self._jobs = jobs
+        self._github = github
+        self._configurations = configurations
+
+    @property
+    def synchronize_delay_seconds(self) -> float:
+        """See `Desk`."""
+        return self._settings.synchronize_delay_seconds
+
+    async def accept(self, delivery: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
+        """See `Desk`."""
+        await self._jobs.accept(delivery, intent, delay_seconds=delay_seconds)
+
+    def forget_installation(self, installation_id: int) -> None:
+        """See `Desk`."""
+        self._github.forget(installation_id)
+
+    def forget_configuration(self, owner: str, name: str | None) -> None:
+        """See `Desk`."""
+        self._configurations.forget(owner, name)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running bot."""
+
+    jobs: Jobs
+    github: GitHub
+    reconciler: Reconciler
+    application: web.Application
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, *, worker: bool, clock: Clock | None = None, analyst: Analyst | None = None
+) -> AsyncIterator[Service]:
+    """Run the bot for the duration of the block; without `worker` it only accepts deliveries."""
+    clock = clock or SystemClock()
+    metrics = Metrics()
+    async with aiohttp.ClientSession(trust_env=True) as session:
+        github = GitHub(
+            session,
+            app_id=settings.app_id,
+            private_key=settings.private_key,
+            api_url=settings.github_api_url,
+            graphql_url=settings.graphql_url,
+            clock=clock,
+            write_interval_seconds=settings.write_interval_seconds,
+        )
+        configurations = Configurations(clock)
+        limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)
+        pipeline = ReviewPipeline(
+            github, analyst or ProcessAnalyst(limits), configurations, clock, check_name=settings.check_name
+        )
+
+        async def accept(job_id: str, intent: Intent) -> None:
+            await jobs.accept(job_id, intent)
+
+        handler = JobHandler(github, pipeline, accept, metrics.count_job)
+        jobs = Jobs(
+            create_engine(settings.database_url),
+            executor_id=settings.executor_id,
+            handler=handler if worker else None,
+            worker_concurrency=settings.worker_concurrency,
+            retention=timedelta(days=settings.retention_days),
+            silent_worker_seconds=settings.silent_worker_seconds,
+        )
+        reconciler = Reconciler(github, jobs, clock, check_name=settings.check_name)
+        desk = FrontDesk(settings, jobs, github, configurations)
+        application = Receiver(desk, jobs, metrics, settings.webhook_secret).application()
+        await jobs.start()
+        keeper = asyncio.create_task(_reconcile(reconciler)) if worker and settings.reconcile_on_start else None
+        try:
+            yield Service(jobs, github, reconciler, application)
+        finally:
+            if keeper is not None:
+                keeper.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await keeper
+            await jobs.stop()
+
+
+async def _reconcile(reconciler: Reconciler) -> None:
+    while True:
+        try:
+            await reconciler.run()
+        except Exception:
+            # An hour later the next round tries again.
+            logger.exception("reconciling failed")
+        await asyncio.sleep(RECONCILE_SECONDS)
+
+
+async def serve(settings: Settings, *, host: str, port: int, worker: bool, stop: asyncio.Event) -> None:
+    """Serve until `stop` is set; a `port` of 0 takes a free one."""
+    async with running(settings, worker=worker) as service:
+        runner = web.AppRunner(service.application, access_log=None)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, host, port)
+            await site.start()
+            for address in runner.addresses:
+                logger.info("listening on http://%s:%s", *address[:2])
+            await stop.wait()
+        finally:
+            # First no new deliveries, then the jobs.
+            await runner.cleanup()
+
+
+async def work(settings: Settings, *, stop: asyncio.Event) -> None:
+    """Carry out jobs until `stop` is set."""
+    async with running(settings, worker=True):
+        await stop.wait()

@@ -1,0 +1,121 @@
+"""The receiver: verify, store, answer. Nothing else happens before the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from aiohttp import web
+from gidgethub import sansio
+from pydantic import SecretStr, ValidationError
+
+from bot.events import EVENTS, router
+from bot.events.desk import Desk
+from bot.metrics import CONTENT_TYPE, Metrics
+
+logger = logging.getLogger(__name__)
+
+LARGEST_PAYLOAD_BYTES = 25 * 1024 * 1024
+"""GitHub sends no larger payload."""
+
+
+class Queue(Protocol):
+    """What the receiver asks about the queue."""
+
+    async def healthy(self) -> bool:
+        """Tell whether jobs can be stored."""
+
+    async def waiting(self) -> int:
+        """Return how many jobs are not finished."""
+
+
+def signature_matches(body: bytes, header: str, secret: str) -> bool:
+    """Check `X-Hub-Signature-256` over the bytes as received, in constant time. The SHA-1 header is never taken."""
+    expected = "sha256=" + hmac.new(secret.encode("utf-8"), body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode("ascii"), header.encode("utf-8", "replace"))
+
+
+class Receiver:
+    """The HTTP side of the bot."""
+
+    def __init__(self, desk: Desk, queue: Queue, metrics: Metrics, webhook_secret: SecretStr) -> None:
+        self._desk = desk
+        self._queue = queue
+        self._metrics = metrics
+        self._secret = webhook_secret
+
+    def application(self) -> web.Application:
+        """Return the aiohttp application."""
+        application = web.Application(client_max_size=LARGEST_PAYLOAD_BYTES)
+        application.router.add_post("/webhook", self._timed(self.webhook))
+        application.router.add_get("/healthz", self.alive)
+        application.router.add_get("/readyz", self.ready)
+        application.router.add_get("/metrics", self.metrics)
+        return application
+
+    def _timed(
+        self, handler: Callable[[web.Request], Awaitable[web.Response]]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def timed(request: web.Request) -> web.Response:
+            with self._metrics.answer_seconds.time():
+                response = await handler(request)
+            event = request.headers.get("X-GitHub-Event", "")
+            # Only events that we know become labels: anybody can send a header.
+            self._metrics.deliveries.labels(event if event in EVENTS else "other", response.status).inc()
+            return response
+
+        return timed
+
+    async def webhook(self, request: web.Request) -> web.Response:
+        """Take one delivery: 202 stored, 400 or 401 not GitHub's, 413 too large, 503 not stored, to be sent again."""
+        if (request.content_length or 0) > LARGEST_PAYLOAD_BYTES:
+            return web.Response(status=413, text="larger than 25 MB")
+        signature = request.headers.get("X-Hub-Signature-256")
+        if signature is None:
+            return web.Response(status=401, text="X-Hub-Signature-256 is missing")
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return web.Response(status=413, text="larger than 25 MB")
+        if not signature_matches(body, signature, self._secret.get_secret_value()):
+            return web.Response(status=401, text="the signature does not match")
+        event = request.headers.get("X-GitHub-Event", "")
+        delivery = request.headers.get("X-GitHub-Delivery", "")
+        if not event or not delivery:
+            return web.Response(status=400, text="X-GitHub-Event and X-GitHub-Delivery are needed")
+        try:
+            payload = json.loads(body)
+        except (ValueError, RecursionError):
+            return web.Response(status=400, text="the body is not JSON; set the webhook's content type to JSON")
+        if not isinstance(payload, dict):
+            return web.Response(status=400, text="the body is not an object")
+        try:
+            await router.dispatch(sansio.Event(payload, event=event, delivery_id=delivery), self._desk)
+        except ValidationError as error:
+            # GitHub's own payloads fit; whatever this is, sending it again would not help.
+            logger.error("%s %s does not fit: %s", event, delivery, error.errors(include_input=False))
+            return web.Response(status=422, text="the payload lacks what this event needs")
+        except Exception:
+            logger.exception("%s %s could not be stored", event, delivery)
+            return web.Response(status=503, text="not stored; deliver it again")
+        return web.Response(status=202, text="accepted")
+
+    async def alive(self, request: web.Request) -> web.Response:
+        """Say that the process runs."""
+        return web.json_response({"status": "ok"})
+
+    async def ready(self, request: web.Request) -> web.Response:
+        """Say whether a delivery could be stored now."""
+        if await self._queue.healthy():
+            return web.json_response({"status": "ready"})
+        return web.json_response({"status": "not ready"}, status=503)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Return the figures."""
+        if await self._queue.healthy():
+            self._metrics.waiting.set(await self._queue.waiting())
+        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
