@@ -84,7 +84,6 @@ class Gate:
             return web.Response(status=error.status, text=UNICORN, content_type="text/html")
         except Refused as refusal:
             answer = self.refusal(refusal)
-        answer.headers = {**self.limit_headers(token), **answer.headers}
         if operation is not None and operation.permissions:
             needs = "; ".join(f"{permission}={level}" for permission, level in operation.permissions)
             answer.headers["X-Accepted-GitHub-Permissions"] = needs
@@ -92,6 +91,8 @@ class Gate:
         counted = response.status != 304 and name != "rate-limit/get"
         if not counted:
             github.give_back(token)
+        for header, value in self.limit_headers(token).items():
+            response.headers.setdefault(header, value)
         github.log.append(Call(name, http.method, http.path_qs, response.status, body, counted))
         while github.redelivery_queue:
             await github.redeliver(github.redelivery_queue.pop(0))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from openapi_schema_validator import OAS30Validator
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT4
 
 from bot.standin import PullRequest, StandIn
@@ -96,7 +96,7 @@ def test_our_operations_are_theirs(official: Any, name: str) -> None:
 async def test_our_answers_have_the_shape_of_theirs(
     official: Any, github: StandIn, pull: PullRequest, call: Client
 ) -> None:
-    registry: Any = Registry().with_resource("urn:github", Resource(contents=official, specification=DRAFT4))
+    registry: Any = Registry().with_resource("urn:github", DRAFT4.create_resource(official))
 
     faults: list[str] = []
 
