@@ -26,3 +26,18 @@ def prepared_by(trace: Trace, value: Value) -> Prepare | None:
             if any(option.origin is value.origin for option in item.options()):
                 return prepare
     return None
+
+
+_RANK_CALLS = ("get_rank", "get_node_local_rank", "get_world_size", "get_worker_info", "split_dataset_by_node")
+
+
+def knows_rank(value: Value) -> bool:
+    """Whether a value is the rank or the world size, or was made by something that splits by them."""
+    if value.rank:
+        return True
+    return value.made_by.rpartition(".")[2] in _RANK_CALLS
+
+
+def from_rank(value: Value | None) -> bool:
+    """Whether a value is computed from the rank."""
+    return value is not None and any(part.rank for part in value.ancestors(limit=60))

@@ -1,0 +1,85 @@
+"""backward() past the framework that owns precision, accumulation or reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities
+from engine.rules.facts.text import replace, source_of
+from engine.rules.facts.training import lightning_step
+from engine.rules.rule import Draft, FixMaker, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Backward, Forward, OptimizerStep, Prepare
+
+_OWNERS = {"accelerate": "accelerator", "fabric": "fabric", "deepspeed": "engine"}
+
+
+@rule("PF210", "framework-backward", "error", "backward() goes past the framework that owns it")
+def check(trace: Trace) -> Iterator[Draft]:
+    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    for backward in trace.first_per_place(trace.of(Backward)):
+        automatic = _automatic(backward)
+        if backward.via == "lightning" and automatic is True:
+            yield Draft(
+                backward.place,
+                "`manual_backward` is called while Lightning's automatic optimization is on, which runs backward and step "
+                "again; set `self.automatic_optimization = False` in `__init__`.",
+                (Step(backward.root.place, "called by Lightning's loop"),),
+            )
+        if backward.via not in ("tensor", "scaler"):
+            continue
+        if lightning_step(backward) and automatic is False:
+            yield Draft(
+                backward.place,
+                "In manual optimization a plain backward bypasses Lightning's precision and strategy plugins; call "
+                "`self.manual_backward(loss)`.",
+                fix=_call(trace, backward, "self.manual_backward"),
+            )
+            continue
+        owner = _owner(trace, backward, forwards)
+        if owner is None:
+            continue
+        name = owner.framework.name or _OWNERS.get(owner.library, "")
+        yield Draft(
+            backward.place,
+            f"The model was handed to {owner.library.capitalize()}, and this backward goes past it: loss scaling, "
+            "accumulation and gradient reduction are left out.",
+            (Step(owner.place, "handed over here"),),
+            fix=_call(trace, backward, f"{name}.backward") if name and backward.via == "tensor" else None,
+        )
+
+
+def _automatic(backward: Backward) -> bool | None:
+    """Lightning's automatic optimization in the module that the backward stands in; None outside of Lightning."""
+    owner = backward.root.owner
+    if owner is None or owner.cls is None or not lightning_step(backward):
+        return None
+    if backward.root.name.rpartition(".")[2] != "training_step":
+        return None
+    value: Value | None = owner.attributes.get("automatic_optimization")
+    for cls in owner.cls.lineage():
+        value = value or cls.members.get("automatic_optimization")
+    if value is None:
+        return True if not owner.cls.project_bases else None
+    return value.constant if isinstance(value.constant, bool) else None
+
+
+def _owner(trace: Trace, backward: Backward, forwards: dict[int, Forward]) -> Prepare | None:
+    """The hand-over whose model or optimizer this backward serves."""
+    models = [forwards[id(v)].module for v in backward.loss.ancestors() if id(v) in forwards]
+    optimizers = [step.optimizer for step in trace.family(backward, OptimizerStep)]
+    for prepare in trace.family(backward, Prepare):
+        results = identities(*prepare.results, *prepare.objects)
+        if any(not identities(model).isdisjoint(results) for model in models):
+            return prepare
+        if any(not identities(optimizer).isdisjoint(results) for optimizer in optimizers):
+            return prepare
+    return None
+
+
+def _call(trace: Trace, backward: Backward, function: str) -> FixMaker | None:
+    if backward.loss_place is None or backward.retain_graph or backward.gradient is not None:
+        return None
+    return replace(
+        backward.place, f"{function}({source_of(trace.project, backward.loss_place)})", f"Call `{function}`"
+    )

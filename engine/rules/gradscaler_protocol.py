@@ -1,0 +1,82 @@
+"""The gradient scaler's calls do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import same
+from engine.rules.facts.order import nearest_before
+from engine.rules.facts.text import new_line, replace, source_of
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Backward, OptimizerStep, ScalerCreated, ScalerStep, ScalerUpdate, Unscale
+
+
+@rule("PF205", "gradscaler-protocol", "error", "scale, step and update of a GradScaler do not fit together")
+def check(trace: Trace) -> Iterator[Draft]:
+    yield from _built_in_loop(trace)
+    for step in trace.first_per_place(trace.of(ScalerStep)):
+        around = list(trace.family(step))
+        if not any(isinstance(e, ScalerUpdate) and same(e.scaler, step.scaler) for e in around):
+            text = source_of(trace.project, step.place)
+            receiver = text.partition(".step(")[0]
+            yield Draft(
+                step.place,
+                "No `update()` of this scaler was found: the scale never adapts, and the next `step()` raises because "
+                "the optimizer's state was not reset.",
+                fix=new_line(step.place, f"{receiver}.update()", "Update the scale after the step", after=True)
+                if receiver and ".step(" in text
+                else None,
+            )
+        backward = nearest_before([e for e in around if e.root is step.root], step, Backward)
+        if isinstance(backward, Backward) and backward.via == "tensor" and not _any_scaled(around, step):
+            scaler = step.scaler.name
+            yield Draft(
+                backward.place,
+                "The loss is back-propagated unscaled and the step divides the gradients by the loss scale: they vanish.",
+                (Step(step.place, "stepped through the scaler here"),),
+                fix=replace(backward.loss_place, f"{scaler}.scale({source_of(trace.project, backward.loss_place)})", "Scale the loss")
+                if backward.loss_place is not None and scaler
+                else None,
+            )
+    for direct in trace.first_per_place(trace.of(OptimizerStep)):
+        yield from _direct(trace, direct)
+
+
+def _any_scaled(events: list[object], step: ScalerStep) -> bool:
+    return any(isinstance(e, Backward) and e.via == "scaler" and not e.excludes(step) for e in events)
+
+
+def _built_in_loop(trace: Trace) -> Iterator[Draft]:
+    for created in trace.first_per_place(trace.of(ScalerCreated)):
+        loop = next((loop for loop in created.loops if loop.innermost_training), None)
+        if loop is not None and created.enabled is not False:
+            yield Draft(
+                created.place,
+                "A new scaler in each step starts at the initial scale again: it never adapts. Build it once.",
+                (Step(loop.place, "the training loop"),),
+            )
+
+
+def _direct(trace: Trace, step: OptimizerStep) -> Iterator[Draft]:
+    if step.via != "direct":
+        return
+    around = [e for e in trace.family(step) if e.root is step.root]
+    backward = nearest_before(around, step, Backward)
+    if not isinstance(backward, Backward) or backward.via != "scaler":
+        return
+    for event in around:
+        if isinstance(event, Unscale) and not event.excludes(step):
+            return
+        if isinstance(event, ScalerStep) and same(event.optimizer, step.optimizer) and not event.excludes(step):
+            return
+    if not backward.common_loops(step) and (backward.loops or step.loops):
+        return
+    yield Draft(
+        step.place,
+        "The optimizer steps directly on gradients that are still multiplied by the loss scale; call "
+        "`scaler.step(optimizer)` and `scaler.update()`.",
+        (Step(backward.place, "the scaled backward"),),
+    )
+
+

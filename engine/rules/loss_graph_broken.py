@@ -1,0 +1,96 @@
+"""The loss that is back-propagated is cut from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Backward, Detach, Forward, LossCall, OptimizerStep
+
+_REWRAPS = frozenset({"tensor", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "Parameter"})
+_ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
+
+
+@rule("PF405", "loss-graph-broken", "error", "backward() starts from a loss that the network does not reach")
+def check(trace: Trace) -> Iterator[Draft]:
+    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    detaches = list(trace.of(Detach))
+    for backward in trace.first_per_place(trace.of(Backward)):
+        ancestors = list(backward.loss.ancestors())
+        reached = {id(value) for value in ancestors}
+        networks = [forwards[id(value)] for value in ancestors if id(value) in forwards]
+        live = [forwards[id(v)] for v in backward.loss.graph_ancestors() if id(v) in forwards]
+        if networks and not live:
+            cut = next((d for d in reversed(detaches) if id(d.output) in reached and _rewraps(d)), None)
+            if cut is not None:
+                yield Draft(
+                    cut.place,
+                    "This makes a new leaf from numbers of the network's output: backward stops here and the network "
+                    "gets no gradient.",
+                    (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
+                )
+                continue
+            without = [forward for forward in networks if forward.grad is False]
+            if without and len(without) == len(networks) and backward.loss.carries_graph is not None:
+                yield _no_grad(without[0], backward)
+        elif networks:
+            yield from _direct_loss_of_no_grad(backward, networks, forwards)
+    yield from _generator_cut(trace, detaches, forwards)
+
+
+def _rewraps(detach: Detach) -> bool:
+    return detach.how.rpartition(".")[2] in _REWRAPS
+
+
+def _no_grad(forward: Forward, backward: Backward) -> Draft:
+    context = forward.context("no_grad") or forward.context("inference_mode")
+    evidence = [Step(context.place, "gradients are off from here")] if context else []
+    return Draft(
+        forward.place,
+        "The forward pass of this loss runs without gradients: the backward that follows raises or trains nothing.",
+        (*evidence, Step(backward.place, "back-propagated here")),
+    )
+
+
+def _direct_loss_of_no_grad(
+    backward: Backward, networks: list[Forward], forwards: dict[int, Forward]
+) -> Iterator[Draft]:
+    """The loss is one call over outputs that all lack a graph: the call is the criterion, the outputs the network."""
+    criterion = forwards.get(id(backward.loss))
+    if criterion is None or len(criterion.inputs) < 2:
+        return
+    inside = [forward for forward in networks if forward is not criterion]
+    if inside and all(forward.grad is False for forward in inside) and not criterion.module.origin.uses & {"parameters"}:
+        made = [forwards.get(id(option)) for option in criterion.inputs[0].options()]
+        if all(forward is not None and forward.grad is False for forward in made):
+            yield _no_grad(inside[0], backward)
+
+
+def _generator_cut(trace: Trace, detaches: list[Detach], forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """An adversarial loss with the label "real" on a detached fake, in the step that trains the generator."""
+    for detach in trace.first_per_place(detaches):
+        if detach.how != "detach" or not any(id(v) in forwards for v in detach.value.ancestors(limit=50)):
+            continue
+        for loss in trace.of(LossCall):
+            if loss.input is None or loss.root is not detach.root or not _all_real(loss.target):
+                continue
+            if not any(value is detach.output for value in loss.input.ancestors()):
+                continue
+            for backward in trace.of(Backward):
+                parts = list(backward.loss.ancestors())
+                if loss.output not in parts or not any(v is detach.value for v in backward.loss.graph_ancestors()):
+                    continue
+                steps = [s for s in trace.of(OptimizerStep) if s.root is backward.root and s.index > backward.index]
+                if len({id(step.optimizer) for step in steps}) == 1:
+                    yield Draft(
+                        detach.place,
+                        "The adversarial loss of this step is computed on a detached sample: it gives the generator no "
+                        "gradient, only the other terms train it.",
+                        (Step(loss.place, "the loss that asks for \"real\""), Step(backward.place, "back-propagated here")),
+                    )
+                    break
+
+
+def _all_real(target: Value | None) -> bool:
+    return target is not None and any(value.op in _ALL_REAL for value in target.ancestors(limit=6))

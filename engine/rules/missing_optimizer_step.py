@@ -1,0 +1,64 @@
+"""Gradients are computed for an optimizer that never steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities, same
+from engine.rules.facts.text import append
+from engine.rules.facts.training import OWN_PROTOCOL
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Backward, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
+
+_MUST_BE_CALLED = {
+    "optimizer": frozenset({"step", "zero_grad"}),
+    "scheduler": frozenset({"step"}),
+    "scaler": frozenset({"update"}),
+    "module": frozenset({"eval", "train", "zero_grad"}),
+    "tensor": frozenset({"backward"}),
+}
+
+
+@rule("PF207", "missing-optimizer-step", "error", "Gradients are computed and no optimizer uses them")
+def check(trace: Trace) -> Iterator[Draft]:
+    for named in trace.first_per_place(trace.of(Referenced)):
+        if named.attribute in _MUST_BE_CALLED.get(named.receiver.role or "", ()):
+            yield Draft(
+                named.place,
+                f"`{named.attribute}` is named but not called here: this line does nothing.",
+                fix=append(named.place, "()", "Call it"),
+            )
+    for zero in trace.first_per_place(trace.of(ZeroGrad)):
+        yield from _never_steps(trace, zero)
+
+
+def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
+    loop = trace.step_loop(zero)
+    if loop is None or zero.target.role != "optimizer" or len(zero.target.options()) > 1:
+        return
+    events = list(trace.within(loop))
+    steps = [event for event in events if isinstance(event, OptimizerStep)]
+    if not steps or any(step.via in OWN_PROTOCOL for step in steps):
+        return
+    if any(same(step.optimizer, zero.target) for step in trace.of(OptimizerStep)):
+        return
+    known = identities(zero.target)
+    for event in events:
+        if isinstance(event, (FunctionCall, MethodCall)) and any(id(a.origin) in known for a in event.arguments):
+            return
+    backward = next((b for b in events if isinstance(b, Backward) and b.index > zero.index), None)
+    if backward is None or backward.guards != zero.guards:
+        return
+    if any(isinstance(e, ZeroGrad) and zero.index < e.index < backward.index for e in events):
+        return
+    yield Draft(
+        backward.place,
+        f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found, while another optimizer "
+        "of the same loop steps.",
+        (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
+    )
+
+
+def _name(zero: ZeroGrad) -> str:
+    return f"`{zero.target.name}`" if zero.target.name else "the optimizer"

@@ -1,0 +1,72 @@
+"""The host waits for the device in each training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.findings import Severity
+from engine.rules.rule import Draft, rule
+from engine.trace import Loop, Step, Trace
+from engine.trace.events import DeviceSync, Forward, Report
+
+_CACHE = frozenset({"empty_cache", "gc"})
+_READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "print", "format"})
+
+
+@rule("PF801", "sync-in-loop", "warning", "Each training step waits for the device")
+def check(trace: Trace) -> Iterator[Draft]:
+    outputs = {id(forward.output) for forward in trace.of(Forward) if forward.grad is not False}
+    for sync in trace.first_per_place(trace.of(DeviceSync)):
+        loop = next((loop for loop in sync.loops if loop.innermost_training), None)
+        if loop is None or _seldom(sync, loop):
+            continue
+        if sync.how in _CACHE:
+            if sync.how == "empty_cache":
+                yield Draft(
+                    sync.place,
+                    "Emptying the allocator's cache in each step makes the next step allocate from the driver again "
+                    "and waits for the device; it frees nothing that the step could not reuse.",
+                    (Step(loop.place, "the training loop"),),
+                )
+            continue
+        if sync.how not in _READS or sync.value is None:
+            continue
+        if not any(id(value) in outputs for value in sync.value.ancestors(limit=400)):
+            continue
+        severity, how = _weight(trace, sync, loop)
+        if severity is None:
+            continue
+        yield Draft(
+            sync.place,
+            f"{how}: the host waits for the device here in each step. Keep a detached tensor on the device and read it "
+            "once per logging interval.",
+            (Step(loop.place, "the training loop"), Step(sync.value.place, "made on the device here")),
+            severity=severity,
+        )
+
+
+def _seldom(sync: DeviceSync, loop: Loop) -> bool:
+    return any(guard.kinds & {"modulo", "debug", "except", "rank"} for guard in sync.guards if guard.place >= loop.place)
+
+
+def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:
+    """How bad it is: once per sample is worse than once per step for a line of log."""
+    inner = sync.loops[sync.loops.index(loop) + 1 :]
+    if any(nested.kind != "literal" for nested in inner):
+        return "warning", "A value is read from the device for every element of the batch"
+    if sync.how == "numpy":
+        return "warning", "The outputs are copied to NumPy"
+    if sync.how in ("item", "float", "print", "format") and _reported_each_step(trace, sync):
+        return "warning", "The value is reported in each step"
+    if sync.how in ("item", "float", "int", "tolist"):
+        return "note", "A number is read from the device"
+    return None, ""
+
+
+def _reported_each_step(trace: Trace, sync: DeviceSync) -> bool:
+    return any(
+        report.how in ("print", "progress")
+        and report.place.path == sync.place.path
+        and report.place.line <= sync.place.line <= max(report.place.end_line, report.place.line)
+        for report in trace.of(Report)
+    )

@@ -1,0 +1,92 @@
+"""Gradients flow where a training scheme means a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import same
+from engine.rules.facts.order import by_iteration
+from engine.rules.facts.training import clears
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Backward, Event, Forward, LossCall, OptimizerStep, ZeroGrad
+
+_BOOTSTRAP = frozenset({"max", "amax", "min", "amin", "minimum"})
+
+
+@rule("PF404", "undetached-target", "error", "A target or a fake sample keeps its graph")
+def check(trace: Trace) -> Iterator[Draft]:
+    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    yield from _bootstrap_targets(trace, forwards)
+    done: set[object] = set()
+    for backward in trace.of(Backward):
+        loop = trace.step_loop(backward)
+        key = id(loop) if loop is not None else id(backward.root)
+        if key in done:
+            continue
+        done.add(key)
+        events: list[Event] = list(trace.within(loop)) if loop else [e for e in trace.family(backward)]
+        for iteration in by_iteration(events, loop)[:1]:
+            yield from _shared_graph(iteration, forwards)
+
+
+def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    for loss in trace.first_per_place(trace.of(LossCall)):
+        target, given = loss.target, loss.input
+        if target is None or given is None or target.carries_graph is not True or given.carries_graph is not True:
+            continue
+        chain = list(target.graph_ancestors())
+        if not any(value.op in _BOOTSTRAP for value in chain) or target.op in _BOOTSTRAP:
+            continue
+        theirs = [forwards[id(value)] for value in chain if id(value) in forwards]
+        ours = [forwards[id(value)] for value in given.graph_ancestors() if id(value) in forwards]
+        bootstrap = next((t for t in theirs if any(t is not o and same(t.module, o.module) for o in ours)), None)
+        if bootstrap is None:
+            continue
+        yield Draft(
+            target.place,
+            "This bootstrap target is computed by the network that is being trained, with its graph: the update also "
+            "moves the target. Compute it under `torch.no_grad()` or detach it.",
+            (Step(bootstrap.place, "the same network, gradients recorded"), Step(loss.place, "used as the target here")),
+        )
+
+
+def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """Two backwards over one generator's output: the first one's gradients stay for the second optimizer."""
+    backwards = [event for event in events if isinstance(event, Backward)]
+    steps = [event for event in events if isinstance(event, OptimizerStep)]
+    for first in backwards:
+        own = next((step for step in steps if step.index > first.index), None)
+        if own is None:
+            continue
+        second = next((b for b in backwards if b.index > own.index), None)
+        other = next((step for step in steps if second is not None and step.index > second.index), None)
+        if second is None or other is None or same(own.optimizer, other.optimizer):
+            continue
+        if any(isinstance(e, ZeroGrad) and first.index < e.index < other.index and clears(e, other.optimizer) for e in events):
+            continue
+        shared = _generated(first.loss, second.loss, forwards)
+        if shared is None or first.excludes(second):
+            continue
+        yield Draft(
+            first.place,
+            "This backward also reaches the network that the other optimizer updates: its gradients are still there when "
+            "that optimizer steps. Detach the generated sample for this loss.",
+            (Step(shared.place, "generated here, with its graph"), Step(other.place, "steps on both losses' gradients")),
+        )
+
+
+def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> Forward | None:
+    """A forward pass whose output both losses reach through another network."""
+    in_second = {id(value) for value in second.graph_ancestors()}
+    chain = [value for value in first.graph_ancestors() if id(value) in forwards]
+    for value in chain:
+        forward = forwards[id(value)]
+        judged = [
+            forwards[id(v)]
+            for v in chain
+            if v is not value and not same(forwards[id(v)].module, forward.module) and value in v.parents
+        ]
+        if judged and id(value) in in_second:
+            return forward
+    return None

@@ -1,0 +1,79 @@
+"""Layers, parameters or tensors where nn.Module does not see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities
+from engine.rules.rule import Draft, rule
+from engine.trace import Container, Step, Trace, Value
+from engine.trace.events import ModuleCreated, ModuleDefined, Transfer
+
+
+@rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
+def check(trace: Trace) -> Iterator[Draft]:
+    for defined in trace.first_per_place(trace.of(ModuleDefined)):
+        registered = _everything(defined.registered.values())
+        for attribute, kind, value, place in defined.unregistered:
+            if attribute in defined.registered or _deliberate(value) or registered & _everything([value]):
+                continue
+            if kind == "tensor":
+                yield from _plain_tensor(trace, attribute, value, defined)
+                continue
+            what = "layers" if kind == "module" else "parameters"
+            remedy = "nn.ModuleList" if kind == "module" else "nn.ParameterList"
+            yield Draft(
+                place,
+                f"`self.{attribute}` keeps {what} in a plain container: `parameters()`, `state_dict()` and `.to()` do not "
+                f"see them, so they are neither trained, saved nor moved. Use `{remedy}`.",
+                (Step(value.place, "made here"),) if value.place != place else (),
+            )
+    for created in trace.first_per_place(trace.of(ModuleCreated)):
+        if created.inside_forward and _matters(created.module):
+            yield Draft(
+                created.place,
+                "This module is built in each forward pass: it is always in training mode and its parameters, if any, "
+                "are new each time. Build it in `__init__`.",
+            )
+
+
+def _everything(values: object) -> set[int]:
+    found: set[int] = set()
+    queue = list(values)  # type: ignore[call-overload]
+    while queue and len(found) < 500:
+        value = queue.pop()
+        for identity in identities(value):
+            if identity in found:
+                continue
+            found.add(identity)
+        for option in value.options():
+            queue += [part for part in (*option.elements(), *option.attributes.values()) if id(part) not in found]
+    return found
+
+
+def _deliberate(value: Value) -> bool:
+    """A tuple hides a module on purpose; frozen modules need no optimizer."""
+    if isinstance(value, Container) and value.shape_name == "tuple":
+        return True
+    parts = [part.origin for part in value.elements()] or [value.origin]
+    return all(part.requires_grad is False for part in parts)
+
+
+def _plain_tensor(trace: Trace, attribute: str, value: Value, defined: ModuleDefined) -> Iterator[Draft]:
+    known = identities(value)
+    for transfer in trace.of(Transfer):
+        if known.isdisjoint(identities(transfer.value)) or "forward" not in transfer.function:
+            continue
+        yield Draft(
+            transfer.place,
+            f"`self.{attribute}` is a plain tensor, so `.to()` on the module leaves it behind and each forward pass copies "
+            "it to the device. Register it as a buffer.",
+            (Step(value.place, "made here"),),
+            severity="warning",
+        )
+        return
+
+
+def _matters(module: Value) -> bool:
+    name = module.made_by.rpartition(".")[2]
+    return "Dropout" in name or module.has_parameters is True

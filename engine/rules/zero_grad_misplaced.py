@@ -1,0 +1,79 @@
+"""Gradients are cleared before they were used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.order import by_iteration, nearest_before
+from engine.rules.facts.training import StepScope, backwards_before, modulo_guard, step_scopes
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Backward, OptimizerStep, ZeroGrad
+
+
+@rule("PF206", "zero-grad-misplaced", "error", "Gradients are cleared before the optimizer has used them")
+def check(trace: Trace) -> Iterator[Draft]:
+    for scope in step_scopes(trace):
+        for events in by_iteration(scope.events, scope.loop)[:1]:
+            for zero in events:
+                if isinstance(zero, ZeroGrad) and _certainly_clears(zero, scope.step) and not zero.excludes(scope.step):
+                    yield from _erased(events, zero, scope)
+                    yield from _micro_batch(zero, scope)
+                    yield from _accumulate_context(events, zero, scope)
+
+
+def _certainly_clears(zero: ZeroGrad, step: OptimizerStep) -> bool:
+    if same(zero.target, step.optimizer):
+        return True
+    return not modules_behind(step.optimizer).isdisjoint(identities(zero.target))
+
+
+def _erased(events: list[object], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+    step = scope.step
+    if zero.index > step.index:
+        return
+    backward = nearest_before(events, zero, Backward)  # type: ignore[arg-type]
+    if backward is None or modulo_guard(zero, scope.loop):
+        return
+    for other in events:
+        if isinstance(other, (Backward, OptimizerStep)) and zero.index < other.index < step.index:
+            return
+        if isinstance(other, OptimizerStep) and backward.index < other.index < zero.index:
+            return
+    yield Draft(
+        zero.place,
+        "Gradients are cleared between the backward and the step: the optimizer sees none of them.",
+        (Step(backward.place, "computed here"), Step(step.place, "used only here")),
+    )
+
+
+def _micro_batch(zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+    guard = modulo_guard(scope.step, scope.loop)
+    if guard is None or zero.guarded("modulo") or scope.loop not in zero.loops or zero.loop is not scope.step.loop:
+        return
+    backwards = [b for b in backwards_before(scope) if guard not in b.guards]
+    if not backwards:
+        return
+    yield Draft(
+        zero.place,
+        "Gradients are cleared in each iteration while the optimizer steps only every "
+        f"{f'`{guard.divisor}`' if guard.divisor else 'n'} iterations: only the last micro-batch counts.",
+        (Step(guard.place, "steps only when this holds"), Step(backwards[0].place, "the backward of each micro-batch")),
+    )
+
+
+def _accumulate_context(events: list[object], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+    context = zero.context("accumulate")
+    if context is None or zero.index > scope.step.index:
+        return
+    later = [e for e in events if isinstance(e, Backward) and zero.index < e.index < scope.step.index]
+    earlier = [e for e in events if isinstance(e, Backward) and e.index < zero.index]
+    if not later or earlier:
+        return
+    yield Draft(
+        zero.place,
+        "Under `accumulate` the optimizer clears only in the iteration that synchronises: before its backward, that "
+        "drops what the earlier micro-batches have accumulated. Clear after the step.",
+        (Step(context.place, "accumulating here"), Step(scope.step.place, "the step")),
+    )
