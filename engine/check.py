@@ -245,6 +245,8 @@ def _with_fix(project: Project, finding: Finding, make: FixMaker | None) -> Find
     """The finding with its fix. A fix is an offer: where making it breaks, the finding stands without."""
     if make is None:
         return finding
+    from engine.fixes.making import keeps_parsing
+
     try:
         fix = make(project)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
@@ -252,6 +254,8 @@ def _with_fix(project: Project, finding: Finding, make: FixMaker | None) -> Find
     if fix is None:
         return finding
     module = project.module(finding.path.partition("#")[0])
+    if not keeps_parsing(module, fix.edits):
+        return finding
     return finding.model_copy(update={"fix": _shown_fix(module, fix, finding.path)})
 
 

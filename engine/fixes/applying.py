@@ -114,8 +114,9 @@ def _fix_notebook(target: Path, findings: Sequence[Finding]) -> int:
     for finding in findings:
         by_cell[int(finding.path.partition("#cell=")[2])].append(finding)
     number = 0
+    code_cells = [cell for cell in document["cells"] if cell.get("cell_type") == "code"]
     for index, concerned in by_cell.items():
-        cell = document["cells"][index - 1]
+        cell = code_cells[index - 1]
         source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
         fixes = compatible(concerned)
         source = apply_edits(source, [edit for fix in fixes for edit in fix.edits])

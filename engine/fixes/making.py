@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections.abc import Sequence
 from typing import Protocol
 
 from engine.findings import Edit, Fix
 from engine.fixes.applying import apply_edits, overlap
-from engine.project import Module
+from engine.project import Module, UnreadableFile
+from engine.project.reading import parse
 
 
 class Span(Protocol):
@@ -27,26 +26,22 @@ class Span(Protocol):
 
 def made(module: Module, description: str, safe: bool, edits: Sequence[Edit]) -> Fix | None:
     """The fix, None if the edits overlap, change nothing, or leave a file that does not parse."""
-    if not edits or overlap(edits):
-        return None
-    text = apply_edits(module.text, edits)
-    if text == module.text or not _parses(module, text):
+    if not keeps_parsing(module, edits):
         return None
     return Fix(description=description, safe=safe, edits=tuple(sorted(edits, key=lambda e: (e.line, e.column))))
 
 
-def _parses(module: Module, text: str) -> bool:
-    from engine.project.reading import UnreadableFile, parse
-
+def keeps_parsing(module: Module, edits: Sequence[Edit]) -> bool:
+    """Whether edits go together, change something, and leave a file that parses."""
+    if not edits or overlap(edits):
+        return False
+    text = apply_edits(module.text, edits)
+    if text == module.text:
+        return False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        try:
-            parse(module.path, text)
-        except UnreadableFile:
-            return False
+        parse(module.path, text)
+    except UnreadableFile:
+        return False
     return True
 
 

@@ -9,7 +9,7 @@ MAX_BODY = 65_536
 """GitHub's limit for comment and review bodies, in characters; longer ones are refused with 422."""
 
 _ZERO_WIDTH = "\u200b"
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$=])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BACKTICKS = re.compile(r"`+")
 
@@ -21,8 +21,8 @@ def escape(text: str) -> str:
     flat = _SPECIAL.sub(r"\\\1", flat)
     flat = flat.replace("@", f"@{_ZERO_WIDTH}").replace("\\#", f"\\#{_ZERO_WIDTH}")
     flat = re.sub(r"(?i)\b(https?|ftp|mailto)(:)", rf"\1{_ZERO_WIDTH}\2", flat)
-    flat = re.sub(r"(?i)\bwww\\\.", rf"www{_ZERO_WIDTH}\\.", flat)
-    return re.sub(r"(?i)\bGH\\-(?=\d)", rf"GH{_ZERO_WIDTH}\\-", flat)
+    flat = re.sub(r"(?i)\b(www)(\.)", rf"\1{_ZERO_WIDTH}\2", flat)
+    return re.sub(r"(?i)\b(GH)(-)(?=\d)", rf"\1{_ZERO_WIDTH}\2", flat)
 
 
 def code_span(text: str, table: bool = False) -> str:
@@ -66,7 +66,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequenc
 
 
 def clipped(body: str, limit: int = MAX_BODY, keep: str = "") -> str:
-    """`body` within GitHub's limit, cut at a line, open fences and details closed, with `keep` (a marker) at its end."""
+    """`body` within GitHub's limit: cut at a line, open fences closed, `keep` (a marker) at its end."""
     ending = f"\n\n{keep}" if keep else ""
     if len(body) + len(ending) <= limit:
         return body + ending

@@ -54,6 +54,15 @@ class Module:
             return line
         return next((c.first_line + line - 1 for c in self.cells if c.number == int(number)), line)
 
+    def file_line(self, line: int) -> int:
+        """The line of the file itself that a line of `text` stands on: for a notebook, a line of its JSON."""
+        if not self.cells:
+            return line
+        cell = self.cells[max(0, bisect_right(self._first_lines, line) - 1)]
+        if not cell.file_lines:
+            return 1
+        return cell.file_lines[min(max(0, line - cell.first_line), len(cell.file_lines) - 1)]
+
     def column(self, line: int, byte_offset: int) -> int:
         """The 1-based character column of an `ast` offset, which counts UTF-8 bytes."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""

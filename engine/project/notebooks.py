@@ -19,11 +19,15 @@ _LINE_MAGIC_WITH_CODE = re.compile(r"^(\s*)%(?:time|timeit|prun|memit)\s+(?:-\S+
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell: its number among all cells of the notebook (from 1), and its lines in the joined module."""
+    """One code cell: its number among the code cells (from 1), its position among all cells (from 0), its lines in the
+    joined module, and the line of the notebook's own file that each of them stands on (what a diff counts).
+    """
 
     number: int
+    position: int
     first_line: int
     line_count: int
+    file_lines: Sequence[int] = ()
 
 
 def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
@@ -45,14 +49,57 @@ def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
         raise UnreadableFile(path, f"is a notebook in {language}, which is not analysed")
     lines: list[str] = []
     placed: list[Cell] = []
-    for number, cell in enumerate(cells, start=1):
+    places = source_lines(text)
+    for position, cell in enumerate(cells):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
         source = _source(cell)
         code = _blank_magics(source.replace("\r\n", "\n").split("\n"))
-        placed.append(Cell(number, len(lines) + 1, len(code)))
+        file_lines = places[position] if position < len(places) else ()
+        placed.append(Cell(len(placed) + 1, position, len(lines) + 1, len(code), tuple(file_lines)))
         lines += code
     return "\n".join(lines) + "\n", tuple(placed)
+
+
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|\n', re.DOTALL)
+
+
+def source_lines(text: str) -> list[list[int]]:
+    """For each cell of a notebook's JSON text, the line on which each line of its source stands.
+
+    Only for valid JSON; notebooks of format 3, whose cells lie in worksheets, give an empty list.
+    """
+    found: list[list[int]] = []
+    stack: list[str] = []
+    keys: list[str] = [""]
+    line = 1
+    is_key = False
+    for match in _JSON_TOKEN.finditer(text):
+        token = match[0]
+        if token == "\n":
+            line += 1
+        elif token in "{[":
+            stack.append(token)
+            keys.append("")
+            is_key = token == "{"
+            if token == "{" and keys[1:3] == ["cells", ""] and len(stack) == 3:
+                found.append([])
+        elif token in "}]":
+            stack.pop()
+            keys.pop()
+        elif token == ",":
+            is_key = stack[-1:] == ["{"]
+        elif token == ":":
+            is_key = False
+        elif is_key:
+            keys[-1] = token[1:-1]
+        elif keys[1:2] == ["cells"] and found and keys[3:4] == ["source"] and len(stack) in (3, 4):
+            count = json.loads(token).count("\n")
+            ended = not found[-1] or found[-1][-1] != 0
+            if not ended:
+                found[-1].pop()
+            found[-1] += [line] * count + ([line] if token[-3:] != '\\n"' else [0])
+    return [[number for number in lines if number] for lines in found]
 
 
 def _cells(document: object) -> list[object] | None:

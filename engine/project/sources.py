@@ -125,10 +125,10 @@ class GitSource:
     """
 
     def __init__(self, repository: Path, revision: str) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
         self._repository = repository
         self.commit = resolve_revision(repository, revision)
         self._entries: dict[str, tuple[str, int]] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def _tree(self) -> dict[str, tuple[str, int]]:

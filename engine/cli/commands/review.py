@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     except RevisionNotFound as problem:
         raise WrongUse(str(problem)) from problem
     loaded = load_settings(base)
-    for problem in loaded.problems:
-        print(f"preflight: {problem}", file=sys.stderr)
+    for each in loaded.problems:
+        print(f"preflight: {each}", file=sys.stderr)
     settings = loaded.settings
     if arguments.no_memory:
         settings = settings.model_copy(update={"memory": False})

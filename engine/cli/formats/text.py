@@ -22,7 +22,7 @@ def print_check(report: CheckReport, project: Project, console: Console | None =
     """Findings with their source lines and evidence, then what could not be read, then a summary."""
     console = console or Console(soft_wrap=True, highlight=False)
     for finding in sorted(report.findings, key=place_order):
-        _print_finding(finding, project, console)
+        print_finding(finding, project, console)
     for failed in report.files.failed:
         console.print(Text.assemble(("not analysed  ", "magenta"), printable(f"{failed.path} {failed.reason}")))
     if report.files.failed:
@@ -30,7 +30,8 @@ def print_check(report: CheckReport, project: Project, console: Console | None =
     console.print(_summary(report))
 
 
-def _print_finding(finding: Finding, project: Project, console: Console) -> None:
+def print_finding(finding: Finding, project: Project, console: Console) -> None:
+    """One finding: place, message, source, evidence, fix."""
     style = SEVERITY_STYLES[finding.severity]
     console.print(
         Text.assemble(

@@ -1,0 +1,140 @@
+"""Base against head: which findings a change introduces, which it fixes, and which were there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from engine.affected import affected_files
+from engine.check import Analysis, analyse, wanted_paths
+from engine.diff import FileDiff
+from engine.findings import FailedFile, Finding
+from engine.fingerprints import Context, place_order
+from engine.project import Project
+from engine.settings import Settings
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Findings of both sides, matched. `roots` are the head's files that were analysed."""
+
+    introduced: Sequence[Finding]
+    fixed: Sequence[Finding]
+    existing: Sequence[Finding]
+    failed: Sequence[FailedFile]
+    roots: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    finding: Finding
+    path: str
+    """The path in the head's naming."""
+    context: Context
+
+
+def compare(base: Project, head: Project, changed: Sequence[FileDiff], settings: Settings) -> Changes:
+    """Analyses what the change can affect on both sides, and tells new from old.
+
+    A finding is old if the base has one of the same rule at the same code: in the same function, or elsewhere in the
+    file, or at the line that the diff maps to it, or moved to another file that the change touches.
+    """
+    to_head = {diff.base_path: diff.head_path for diff in changed if diff.base_path and diff.head_path}
+    to_base = {head_path: base_path for base_path, head_path in to_head.items()}
+    head_roots, base_roots = _roots(base, head, changed, settings, to_head, to_base)
+    after = analyse(head, head_roots, settings=settings)
+    before = analyse(base, base_roots, settings=settings)
+    new = _placed(after, {})
+    old = _placed(before, {base_path: head_path for base_path, head_path in to_head.items() if base_path != head_path})
+    new, old, existing = _matched(new, old, changed)
+    return Changes(
+        introduced=_ordered(new),
+        fixed=_ordered(old),
+        existing=_ordered(existing),
+        failed=after.report.files.failed,
+        roots=after.roots,
+    )
+
+
+def _roots(
+    base: Project,
+    head: Project,
+    changed: Sequence[FileDiff],
+    settings: Settings,
+    to_head: dict[str, str],
+    to_base: dict[str, str],
+) -> tuple[list[str], list[str]]:
+    """The files to analyse on either side: the same ones wherever both sides have them."""
+    head_wanted = wanted_paths(head, None, settings)
+    base_wanted = wanted_paths(base, None, settings)
+    in_head = set(head_wanted)
+    in_base = set(base_wanted)
+    head_touched = [diff.head_path for diff in changed if diff.head_path in in_head]
+    base_touched = [diff.base_path for diff in changed if diff.base_path in in_base]
+    head_roots = affected_files(head, [path for path in head_touched if path], head_wanted)
+    base_roots = affected_files(base, [path for path in base_touched if path], base_wanted)
+    both_head = dict.fromkeys([*head_roots, *(to_head.get(path, path) for path in base_roots)])
+    both_base = dict.fromkeys([*base_roots, *(to_base.get(path, path) for path in head_roots)])
+    return [p for p in both_head if p in in_head], [p for p in both_base if p in in_base]
+
+
+def _placed(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
+    placed: list[_Placed] = []
+    for finding in analysis.report.findings:
+        path = finding.path.partition("#")[0]
+        context = analysis.contexts.get(finding.fingerprint, Context("", ""))
+        placed.append(_Placed(finding, renamed.get(path, path), context))
+    return placed
+
+
+Key = Callable[[_Placed], Hashable]
+
+_KEYS: tuple[Key, ...] = (
+    lambda p: (p.finding.rule, p.path, p.context.scope, p.context.statement),
+    lambda p: (p.finding.rule, p.path, p.context.statement),
+)
+
+
+def _matched(
+    new: list[_Placed], old: list[_Placed], changed: Sequence[FileDiff]
+) -> tuple[list[_Placed], list[_Placed], list[_Placed]]:
+    """What is only new, what is only old, and the head's side of what is both; surest matches first."""
+    existing: list[_Placed] = []
+    for key in _KEYS:
+        new, old, both = _pair(new, old, lambda a, b, key=key: key(a) == key(b))  # type: ignore[misc]
+        existing += both
+    diffs = {diff.path: diff for diff in changed}
+
+    def rewritten(after: _Placed, before: _Placed) -> bool:
+        diff = diffs.get(after.path)
+        same = after.finding.rule == before.finding.rule and after.path == before.path
+        return same and diff is not None and diff.same_place(before.finding.line, after.finding.line)
+
+    def moved(after: _Placed, before: _Placed) -> bool:
+        same = after.finding.rule == before.finding.rule and after.context.statement == before.context.statement
+        return same and after.path in diffs and before.path in diffs
+
+    for test in (rewritten, moved):
+        new, old, both = _pair(new, old, test)
+        existing += both
+    return new, old, existing
+
+
+def _pair(
+    new: Sequence[_Placed], old: Sequence[_Placed], same: Callable[[_Placed, _Placed], bool]
+) -> tuple[list[_Placed], list[_Placed], list[_Placed]]:
+    left = list(old)
+    only_new: list[_Placed] = []
+    both: list[_Placed] = []
+    for after in new:
+        partner = next((before for before in left if same(after, before)), None)
+        if partner is None:
+            only_new.append(after)
+        else:
+            left.remove(partner)
+            both.append(after)
+    return only_new, left, both
+
+
+def _ordered(placed: Sequence[_Placed]) -> list[Finding]:
+    return sorted((each.finding for each in placed), key=place_order)

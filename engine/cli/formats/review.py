@@ -1,0 +1,85 @@
+"""A review, and a replay of many, for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from engine.cli.formats.plain import count, printable
+from engine.cli.formats.text import SEVERITY_STYLES, print_finding
+from engine.findings import ReviewReport
+from engine.presentation.memory import show_bytes, show_difference, show_range
+from engine.project import Project
+from engine.replay import Replayed
+
+_CONCLUSION_STYLES = {"success": "green", "neutral": "yellow", "failure": "bold red"}
+
+
+def print_review(report: ReviewReport, head: Project, console: Console | None = None) -> None:
+    """What is new in full, what is fixed and what was there in a line each, memory before and after."""
+    console = console or Console(soft_wrap=True, highlight=False)
+    for finding in report.introduced:
+        print_finding(finding, head, console)
+    for finding in report.fixed:
+        place = printable(f"{finding.path}:{finding.line}")
+        console.print(Text.assemble(("fixed  ", "green"), place, f"  {finding.rule} {finding.name}"))
+    for failed in report.failed:
+        console.print(Text.assemble(("not analysed  ", "magenta"), printable(f"{failed.path} {failed.reason}")))
+    _print_memory(report, console)
+    style = _CONCLUSION_STYLES[report.conclusion]
+    told = f"{count(len(report.introduced), 'finding')} introduced, {len(report.fixed)} fixed, {report.existing} before"
+    console.print(
+        Text.assemble((report.conclusion, style), f"  {told}; {count(len(report.review_comments), 'comment')}.")
+    )
+
+
+def _print_memory(report: ReviewReport, console: Console) -> None:
+    head = report.memory.head
+    if report.memory.script is None or head is None or head.memory is None:
+        return
+    line = f"peak memory of {printable(report.memory.script)}: {show_range(head.memory.occupied)}"
+    base = report.memory.base
+    if base is not None and base.memory is not None:
+        line += f", {show_difference(base.memory.occupied.expected, head.memory.occupied.expected)}"
+    console.print(Text(line))
+    for target in head.targets:
+        console.print(Text(f"  {target.gpu}: {target.verdict}"))
+
+
+def print_replay(rows: Iterable[Replayed], console: Console | None = None) -> None:
+    """One row a merge, and what they add up to."""
+    console = console or Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Commit", no_wrap=True)
+    table.add_column("Subject")
+    for heading in ("Files", "New", "Fixed", "Comments"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("Rules")
+    table.add_column("Memory")
+    total = silent = comments = 0
+    for row in rows:
+        total += 1
+        silent += row.comments == 0
+        comments += row.comments
+        levels = (("error", row.errors), ("warning", row.warnings), ("note", row.notes))
+        new = Text(", ").join(Text(f"{number} {level}", SEVERITY_STYLES[level]) for level, number in levels if number)
+        memory = ""
+        if row.head_bytes is not None:
+            memory = show_bytes(row.head_bytes)
+            if row.base_bytes is not None:
+                memory += f", {show_difference(row.base_bytes, row.head_bytes)}"
+        table.add_row(
+            row.commit[:8],
+            Text(printable(row.subject)[:60]),
+            str(row.files),
+            new,
+            str(row.fixed or ""),
+            str(row.comments or ""),
+            ", ".join(row.rules),
+            memory,
+        )
+    console.print(table)
+    console.print(f"\n{count(total, 'merge')}: {count(comments, 'comment')}, {silent} without any.")

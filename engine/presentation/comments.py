@@ -1,0 +1,158 @@
+"""Review comments with suggestion blocks, and check-run annotations, within what GitHub accepts.
+
+A review is refused as a whole (422) if one comment stands outside the diff: comments are made only for lines that lie
+in one hunk, on the right side. Annotations may stand anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.diff import FileDiff, Hunk
+from engine.findings import SEVERITY_ORDER, Annotation, Evidence, Finding, ReviewComment
+from engine.fingerprints import place_order
+from engine.fixes.applying import apply_edits
+from engine.presentation.markdown import clipped, code_span, escape, fenced, prose
+from engine.project import Module, Project, UnreadableFile
+
+MARKER = "<!-- preflight:finding {} -->"
+"""Hidden in every comment; by it a comment is recognised on later pushes."""
+
+MAX_TITLE = 255
+MAX_MESSAGE = 60_000
+"""GitHub takes 64 KB of message and of details; characters may take several bytes."""
+
+MAX_SUGGESTION_LINES = 20
+"""Longer suggestions are better read as advice."""
+
+_LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
+_MARKS = {"error": "🛑", "warning": "⚠️", "note": "ℹ️"}
+
+
+@dataclass(frozen=True)
+class _Suggestion:
+    first: int
+    last: int
+    text: str
+
+
+def review_comments(
+    findings: Sequence[Finding], head: Project, diffs: Mapping[str, FileDiff], limit: int
+) -> list[ReviewComment]:
+    """Comments for errors and warnings that stand in the diff, the gravest first, at most `limit`."""
+    worth = [finding for finding in findings if finding.severity != "note"]
+    worth.sort(key=lambda f: (-SEVERITY_ORDER[f.severity], place_order(f)))
+    comments: list[ReviewComment] = []
+    for finding in worth:
+        if len(comments) >= limit:
+            break
+        comment = _comment(finding, head, diffs)
+        if comment is not None:
+            comments.append(comment)
+    return comments
+
+
+def _comment(finding: Finding, head: Project, diffs: Mapping[str, FileDiff]) -> ReviewComment | None:
+    path = finding.path.partition("#")[0]
+    diff, module = diffs.get(path), _module(head, path)
+    if diff is None or module is None:
+        return None
+    first, last = file_lines(finding, module)
+    hunk = diff.hunk_of(first)
+    if hunk is None:
+        return None
+    suggestion = None if module.is_notebook else _suggestion(finding, module, hunk, first)
+    if suggestion is not None:
+        first, last = suggestion.first, suggestion.last
+    elif not hunk.holds(first, last) or last - first >= MAX_SUGGESTION_LINES:
+        last = first
+    return ReviewComment(
+        path=path,
+        line=last,
+        start_line=first if first < last else None,
+        body=comment_body(finding, suggestion.text if suggestion is not None else None),
+        fingerprint=finding.fingerprint,
+    )
+
+
+def file_lines(finding: Finding, module: Module) -> tuple[int, int]:
+    """First and last line of a finding in the file itself; for a notebook, lines of its JSON."""
+    first = module.module_line(finding.path, finding.line)
+    last = first + max(0, finding.end_line - finding.line)
+    return module.file_line(first), module.file_line(last)
+
+
+def _suggestion(finding: Finding, module: Module, hunk: Hunk, line: int) -> _Suggestion | None:
+    """The lines that the fix changes, rewritten; None where they do not all lie in the hunk.
+
+    A suggestion replaces exactly the lines of its comment, which therefore are those of the fix.
+    """
+    fix = finding.fix
+    if fix is None or not fix.safe or not fix.edits:
+        return None
+    first = min(edit.line for edit in fix.edits)
+    # An edit that ends at the start of a line leaves that line as it is.
+    last = max(e.end_line - 1 if e.end_column == 1 and e.end_line > e.line else e.end_line for e in fix.edits)
+    last = min(last, len(module.lines))
+    if not hunk.holds(first, last) or last - first >= MAX_SUGGESTION_LINES:
+        return None
+    if not first - MAX_SUGGESTION_LINES <= line <= last + MAX_SUGGESTION_LINES:
+        return None
+    after = apply_edits(module.text, fix.edits).split("\n")
+    length = last - first + 1 + len(after) - len(module.lines)
+    text = "\n".join(after[first - 1 : first - 1 + length])
+    if text == "\n".join(module.lines[first - 1 : last]):
+        return None
+    return _Suggestion(first, last, text if length else "")
+
+
+def comment_body(finding: Finding, suggestion: str | None) -> str:
+    """Message, chain of evidence, suggestion, and the hidden marker."""
+    parts = [f"{_MARKS[finding.severity]} **{escape(finding.name)}** ({finding.rule}): {prose(finding.message)}"]
+    if finding.evidence:
+        parts.append("How it comes about:\n" + "\n".join(_step(n, e) for n, e in enumerate(finding.evidence, start=1)))
+    if suggestion is not None and finding.fix is not None:
+        parts.append(f"{prose(finding.fix.description)}\n\n{fenced(suggestion, 'suggestion')}")
+    elif finding.fix is not None:
+        parts.append(f"Suggested: {prose(finding.fix.description)}")
+    return clipped("\n\n".join(parts), keep=MARKER.format(finding.fingerprint))
+
+
+def _step(number: int, evidence: Evidence) -> str:
+    return f"{number}. {code_span(f'{evidence.path}:{evidence.line}')} {prose(evidence.message)}"
+
+
+def check_annotations(findings: Sequence[Finding], head: Project) -> list[Annotation]:
+    """One annotation a finding, the gravest first. Columns only where start and end line are the same."""
+    ordered = sorted(findings, key=lambda f: (-SEVERITY_ORDER[f.severity], place_order(f)))
+    return [_annotation(finding, head) for finding in ordered]
+
+
+def _annotation(finding: Finding, head: Project) -> Annotation:
+    path, _, cell = finding.path.partition("#cell=")
+    module = _module(head, path)
+    first, last = file_lines(finding, module) if module is not None else (finding.line, finding.end_line)
+    columns = first == last and not cell and finding.end_column > finding.column
+    details = [f"{number}. {e.path}:{e.line}  {e.message}" for number, e in enumerate(finding.evidence, start=1)]
+    if finding.fix is not None:
+        details.append(f"Suggested: {finding.fix.description}")
+    place = f"Cell {cell}, line {finding.line}: " if cell else ""
+    return Annotation(
+        path=path,
+        start_line=first,
+        end_line=max(first, last),
+        start_column=finding.column if columns else None,
+        end_column=finding.end_column if columns else None,
+        annotation_level=_LEVELS[finding.severity],  # type: ignore[arg-type]
+        title=f"{finding.name} ({finding.rule})"[:MAX_TITLE],
+        message=(place + finding.message)[:MAX_MESSAGE],
+        raw_details="\n".join(details)[:MAX_MESSAGE] or None,
+    )
+
+
+def _module(project: Project, path: str) -> Module | None:
+    try:
+        return project.module(path)
+    except UnreadableFile:
+        return None

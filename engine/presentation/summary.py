@@ -1,0 +1,79 @@
+"""The summary of a review: what is new, what is fixed, what stays, and whether the run still fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.findings import SEVERITY_ORDER, FailedFile, Finding, MemoryChange
+from engine.fingerprints import place_order
+from engine.presentation.markdown import clipped, code_span, escape, prose
+from engine.presentation.memory import memory_change
+
+MAX_LISTED = 30
+MAX_FAILED = 20
+
+_MARKS = {"error": "🛑", "warning": "⚠️", "note": "ℹ️"}
+
+
+def summary_markdown(
+    introduced: Sequence[Finding],
+    fixed: Sequence[Finding],
+    existing: int,
+    memory: MemoryChange,
+    failed: Sequence[FailedFile],
+) -> str:
+    """The Markdown of the summary comment and of the check run; everything from the repository is escaped."""
+    parts = [f"## Preflight: {headline(introduced, fixed, failed)}"]
+    if introduced:
+        parts.append("### New in this change\n\n" + _listed(introduced))
+    if fixed:
+        parts.append("### Fixed by this change\n\n" + _listed(fixed, struck=True))
+    if existing:
+        word = "finding was" if existing == 1 else "findings were"
+        parts.append(f"{existing} {word} there before in the files that this change touches or reaches.")
+    if memory.script is not None:
+        section = memory_change(memory.script, memory.base, memory.head)
+        if section:
+            parts.append(section)
+    if failed:
+        parts.append(_failures(failed))
+    return clipped("\n\n".join(parts))
+
+
+def headline(introduced: Sequence[Finding], fixed: Sequence[Finding], failed: Sequence[FailedFile]) -> str:
+    """One line that says the verdict."""
+    counts = Counter(finding.severity for finding in introduced)
+    new = ", ".join(_count(counts[level], level) for level in ("error", "warning", "note") if counts[level])
+    text = f"{new} introduced" if new else "nothing new found"
+    if fixed:
+        text += f", {len(fixed)} fixed"
+    if failed:
+        text += f", {_count(len(failed), 'file')} not analysed"
+    return text
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _listed(findings: Sequence[Finding], struck: bool = False) -> str:
+    ordered = sorted(findings, key=lambda f: (-SEVERITY_ORDER[f.severity], place_order(f)))
+    lines = []
+    for finding in ordered[:MAX_LISTED]:
+        place = code_span(f"{finding.path}:{finding.line}")
+        if struck:
+            lines.append(f"- {place} ~~{escape(finding.name)}~~ ({finding.rule})")
+        else:
+            lines.append(f"- {_MARKS[finding.severity]} {place} **{escape(finding.name)}**: {prose(finding.message)}")
+    if len(ordered) > MAX_LISTED:
+        lines.append(f"- and {len(ordered) - MAX_LISTED} more, in the check run's annotations")
+    return "\n".join(lines)
+
+
+def _failures(failed: Sequence[FailedFile]) -> str:
+    lines = [f"- {code_span(each.path)} {escape(each.reason)}" for each in failed[:MAX_FAILED]]
+    if len(failed) > MAX_FAILED:
+        lines.append(f"- and {len(failed) - MAX_FAILED} more")
+    title = f"<details><summary>{_count(len(failed), 'file')} not analysed</summary>"
+    return f"{title}\n\n" + "\n".join(lines) + "\n\n</details>"

@@ -1,0 +1,108 @@
+"""`review`: what a change introduces and fixes, and what it does to peak memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.changes import Changes, compare
+from engine.diff import FileDiff, by_head_path
+from engine.entry_scripts import entry_scripts, touched_paths
+from engine.findings import Conclusion, EstimateReport, MemoryChange, ReviewReport
+from engine.presentation.comments import check_annotations, review_comments
+from engine.presentation.summary import summary_markdown
+from engine.project import Project
+from engine.settings import Settings, load_settings
+
+FetchConfig = Callable[[str], str | None]
+"""Looks up a published model configuration by name; the engine itself has no network."""
+
+
+def review(
+    base: Project,
+    head: Project,
+    *,
+    changed: Sequence[FileDiff],
+    settings: Settings | None = None,
+    gpus: Sequence[str] = (),
+    fetch_config: FetchConfig | None = None,
+) -> ReviewReport:
+    """Everything the bot says of a change. Without `settings` those of the base hold, `gpus` come on top of theirs."""
+    if settings is None:
+        settings = load_settings(base).settings
+    changes = compare(base, head, changed, settings)
+    targets = tuple(dict.fromkeys([*gpus, *settings.gpus]))
+    memory = MemoryChange()
+    if settings.memory:
+        memory = _memory(base, head, changed, changes, settings, targets, fetch_config)
+    diffs = by_head_path(changed)
+    introduced = tuple(changes.introduced)
+    return ReviewReport(
+        introduced=introduced,
+        fixed=tuple(changes.fixed),
+        existing=len(changes.existing),
+        memory=memory,
+        summary_markdown=summary_markdown(introduced, changes.fixed, len(changes.existing), memory, changes.failed),
+        review_comments=tuple(review_comments(introduced, head, diffs, settings.max_comments)),
+        annotations=tuple(check_annotations(introduced, head)),
+        conclusion=conclude(changes, settings),
+        failed=tuple(changes.failed),
+    )
+
+
+def conclude(changes: Changes, settings: Settings) -> Conclusion:
+    """Failure where something new reaches `fail_on`; neutral for lesser findings and for what was not looked at."""
+    severities = [finding.severity for finding in changes.introduced]
+    if settings.fails(severities):
+        return "failure"
+    if any(severity != "note" for severity in severities) or changes.failed:
+        return "neutral"
+    return "success"
+
+
+def _memory(
+    base: Project,
+    head: Project,
+    changed: Sequence[FileDiff],
+    changes: Changes,
+    settings: Settings,
+    gpus: Sequence[str],
+    fetch_config: FetchConfig | None,
+) -> MemoryChange:
+    """The estimate of the entry script whose peak the change moves most; both sides of it."""
+    to_base = {diff.head_path: diff.base_path for diff in changed}
+    scripts = entry_scripts(head, touched_paths(diff.head_path for diff in changed), changes.roots, settings)
+    found: list[MemoryChange] = []
+    for script in scripts:
+        before = to_base.get(script, script)
+        after = _estimate(head, script, gpus, fetch_config)
+        if after is None:
+            continue
+        was = _estimate(base, before, gpus, fetch_config) if before is not None and base.exists(before) else None
+        found.append(MemoryChange(script=script, base=was, head=after))
+    return max(found, key=_weight, default=MemoryChange())
+
+
+def _estimate(
+    project: Project, script: str, gpus: Sequence[str], fetch_config: FetchConfig | None
+) -> EstimateReport | None:
+    """An estimate; a script that the estimator cannot take gives none, and the findings still arrive."""
+    from engine.estimate import estimate
+
+    try:
+        return estimate(project, script, gpus=gpus, fetch_config=fetch_config)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
+        return EstimateReport(notes=(f"The estimate of {script} stopped: {type(problem).__name__}",))
+
+
+def _weight(change: MemoryChange) -> tuple[int, int]:
+    """Scripts with figures before those without, then by how much the peak moves, then by its size."""
+    after = change.head.memory if change.head is not None else None
+    before = change.base.memory if change.base is not None else None
+    if after is None:
+        return (0, 0)
+    if before is None:
+        return (1, after.occupied.expected)
+    return (2, abs(after.occupied.expected - before.occupied.expected))
+
+
+__all__ = ["FetchConfig", "conclude", "review"]
