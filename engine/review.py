@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from engine.changes import Changes, compare
 from engine.diff import FileDiff, by_head_path
@@ -13,7 +14,7 @@ from engine.presentation.summary import summary_markdown
 from engine.project import Project
 from engine.settings import Settings, load_settings
 
-FetchConfig = Callable[[str], str | None]
+FetchConfig = Callable[[str], Mapping[str, Any] | None]
 """Looks up a published model configuration by name; the engine itself has no network."""
 
 
