@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.github.models import ChangedFile
-from bot.review.analyst import Content, Request
+from bot.review.exchange import Content, Request
 from bot.review.reading import Sides
 from engine.findings import FailedFile, ReviewReport
 from engine.settings import Settings
@@ -69,7 +69,7 @@ class ProcessAnalyst:
     async def analyse(
         self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings, gpus: Sequence[str] = ()
     ) -> ReviewReport:
-        """See `Analyst.analyse`. A file that breaks the process is found by halving, and the rest reviewed without it."""
+        """See `Analyst.analyse`. A file that breaks the process is found by halving; the rest goes without it."""
         contents: dict[str, Content] = {}
         base, head = _keyed(sides.base, contents), _keyed(sides.head, contents)
 

@@ -1,56 +1,24 @@
 """The analysis process: reads one request from standard input, answers on standard output, and knows no secret.
 
-It runs `python -m bot.review.analyst` with an empty environment and under limits that it sets itself first, so
-that a file that exhausts memory or time takes down this process and nothing else.
+It runs `python -m bot.review.analyst` with an almost empty environment and under limits that it sets itself first,
+so that a file that exhausts memory or time takes down this process and nothing else.
 """
 
 from __future__ import annotations
 
-import base64
+import difflib
 import resource
 import sys
-
-from pydantic import BaseModel, ConfigDict
+from typing import cast, get_args
 
 from bot.github.models import ChangedFile
+from bot.review.exchange import Request
+from engine.diff import FileDiff, Status
 from engine.findings import ReviewReport
-from engine.settings import Settings
+from engine.project import Project
+from engine.review import review
 
-
-class Content(BaseModel):
-    """A file's content: text, or bytes in base64 where it is not UTF-8."""
-
-    text: str | None = None
-    base64: str | None = None
-
-    @classmethod
-    def of(cls, content: str | bytes) -> Content:
-        """Wrap a content for the way through JSON."""
-        if isinstance(content, str):
-            return cls(text=content)
-        return cls(base64=base64.b64encode(content).decode("ascii"))
-
-    def value(self) -> str | bytes:
-        """Unwrap it."""
-        if self.text is not None:
-            return self.text
-        return base64.b64decode(self.base64 or "")
-
-
-class Request(BaseModel):
-    """One analysis. Contents are stored once, however many paths and sides show them."""
-
-    model_config = ConfigDict(frozen=True)
-
-    memory_bytes: int
-    cpu_seconds: int
-    contents: dict[str, Content]
-    base: dict[str, str]
-    """Path to key in `contents`."""
-    head: dict[str, str]
-    changed: tuple[ChangedFile, ...]
-    settings: Settings
-    gpus: tuple[str, ...] = ()
+_STATUSES = frozenset(get_args(Status))
 
 
 def limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
@@ -63,14 +31,10 @@ def limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
 
 def analyse(request: Request) -> ReviewReport:
     """Review the change from `base` to `head`."""
-    from engine.review import review
-
-    from engine.project import Project
-
     return review(
         Project.from_mapping(_files(request, request.base)),
         Project.from_mapping(_files(request, request.head)),
-        changed=[_difference(file) for file in request.changed],
+        changed=[_difference(file, request) for file in request.changed],
         settings=request.settings,
         gpus=request.gpus,
     )
@@ -78,6 +42,23 @@ def analyse(request: Request) -> ReviewReport:
 
 def _files(request: Request, side: dict[str, str]) -> dict[str, str | bytes]:
     return {path: request.contents[key].value() for path, key in side.items()}
+
+
+def _difference(file: ChangedFile, request: Request) -> FileDiff:
+    patch = file.patch
+    before = _text(request, request.base, file.previous_filename or file.filename)
+    after = _text(request, request.head, file.filename)
+    if patch is None and before is not None and after is not None:
+        # GitHub shows no diff of a large file; without hunks, what was there before would look new.
+        patch = "\n".join(difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm=""))
+    status = cast(Status, file.status if file.status in _STATUSES else "modified")
+    return FileDiff.from_patch(file.filename, patch, status, file.previous_filename)
+
+
+def _text(request: Request, side: dict[str, str], path: str) -> str | None:
+    key = side.get(path)
+    content = request.contents[key].value() if key is not None else None
+    return content if isinstance(content, str) else None
 
 
 def main() -> None:

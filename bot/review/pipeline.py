@@ -286,7 +286,7 @@ def _is_done(run: CheckRun, mark: str) -> bool:
 
 
 def skip_reason(loaded: Loaded, settings: Settings) -> Skipped | None:
-    """Return why a pull request gets no comments: `label` and `title` turn the review off, the others keep the check."""
+    """Return why there are no comments: `label` and `title` turn the review off, the others keep the check."""
     if not set(settings.skip_labels).isdisjoint(loaded.labels):
         return "label"
     title = loaded.title.lower()

@@ -1,0 +1,46 @@
+"""What goes into an analysis process."""
+
+from __future__ import annotations
+
+import base64
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.github.models import ChangedFile
+from engine.settings import Settings
+
+
+class Content(BaseModel):
+    """A file's content: text, or bytes in base64 where it is not UTF-8."""
+
+    text: str | None = None
+    base64: str | None = None
+
+    @classmethod
+    def of(cls, content: str | bytes) -> Content:
+        """Wrap a content for the way through JSON."""
+        if isinstance(content, str):
+            return cls(text=content)
+        return cls(base64=base64.b64encode(content).decode("ascii"))
+
+    def value(self) -> str | bytes:
+        """Unwrap it."""
+        if self.text is not None:
+            return self.text
+        return base64.b64decode(self.base64 or "")
+
+
+class Request(BaseModel):
+    """One analysis. Contents are stored once, however many paths and sides show them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    memory_bytes: int
+    cpu_seconds: int
+    contents: dict[str, Content]
+    base: dict[str, str]
+    """Path to key in `contents`."""
+    head: dict[str, str]
+    changed: tuple[ChangedFile, ...]
+    settings: Settings
+    gpus: tuple[str, ...] = ()

@@ -1,0 +1,275 @@
+"""The review of a pull request, from its state on GitHub to what is published."""
+
+from __future__ import annotations
+
+from bot import messages
+from bot.review import markers
+from engine.findings import FailedFile
+from tests.bot.conftest import BUGGY, MARK, TRAIN, Bench
+
+
+async def test_a_bug_gets_a_check_a_comment_and_a_summary(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert (check.name, check.status, check.conclusion) == ("Preflight", "completed", "failure")
+    assert check.head_sha == pull.head_sha
+    assert [annotation["start_line"] for annotation in check.annotations] == [11]
+    (review,) = bench.github.reviews
+    assert review.event == "COMMENT"
+    (comment,) = bench.github.review_comments
+    assert (comment.path, comment.line) == ("train.py", 11)
+    (summary,) = bench.github.comments
+    assert summary.body.startswith(markers.SUMMARY)
+
+
+async def test_a_clean_pull_request_gets_a_green_check_and_no_word(bench: Bench) -> None:
+    pull = bench.open({"train.py": TRAIN + "print(losses)\n"})
+
+    await bench.review(pull)
+
+    assert [check.conclusion for check in bench.github.checks] == ["success"]
+    assert not bench.github.reviews
+    assert not bench.github.comments
+
+
+async def test_a_change_without_training_code_is_not_shown_as_reviewed(bench: Bench) -> None:
+    pull = bench.open({"README.md": "Other words.\n"})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert (check.conclusion, check.title) == ("neutral", messages.NOTHING_TITLE)
+    assert not bench.analyst.calls
+
+
+async def test_the_same_head_is_reviewed_once(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+    outcome = await bench.review(pull)
+
+    assert outcome == "this head is reviewed"
+    assert len(bench.github.checks) == len(bench.github.reviews) == len(bench.github.comments) == 1
+
+
+async def test_a_finding_is_said_once_over_several_pushes(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+
+    bench.push(pull, {"train.py": "# A remark\n" + BUGGY})
+    await bench.review(pull)
+
+    assert len(bench.github.reviews) == 1
+    assert len(bench.github.comments) == 1
+    assert not bench.github.comments[0].edits, "the text is the same, so nothing is sent"
+
+
+async def test_a_fixed_finding_is_folded_away_and_the_summary_edited_in_place(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+
+    bench.push(pull, {"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+
+    assert [comment.minimized for comment in bench.github.review_comments] == ["outdated"]
+    assert len(bench.github.comments) == 1
+    assert len(bench.github.comments[0].edits) == 1
+    assert bench.github.checks[-1].conclusion == "success"
+
+
+async def test_a_finding_that_comes_back_is_said_again(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.push(pull, {"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+
+    bench.push(pull, {"train.py": BUGGY + "print(losses)\n"})
+    await bench.review(pull)
+
+    assert [comment.minimized for comment in bench.github.review_comments] == ["outdated", None]
+
+
+async def test_a_thread_that_a_person_answered_stays(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.github.add_reply(bench.github.review_comments[0], "octocat", "That is on purpose.")
+
+    bench.push(pull, {"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+
+    assert all(comment.minimized is None for comment in bench.github.review_comments)
+
+
+async def test_a_comment_that_somebody_deleted_is_not_written_again(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.github.review_comments.clear()
+
+    bench.push(pull, {"train.py": "# A remark\n" + BUGGY})
+    await bench.review(pull)
+
+    assert len(bench.github.reviews) == 1
+
+
+async def test_a_mark_in_somebody_elses_text_is_nothing(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.github.add_comment(pull, "mallory", f"{markers.SUMMARY}\n{markers.said(['train.py-0'])}")
+
+    await bench.review(pull)
+
+    assert len(bench.github.reviews) == 1
+    assert [comment.author for comment in bench.github.comments] == ["mallory", bench.github.app.bot_login]
+
+
+async def test_an_overtaken_review_says_nothing_and_the_newer_head_is_reviewed(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+
+    def push_meanwhile() -> None:
+        bench.analyst.before_answer = None
+        bench.push(pull, {"train.py": BUGGY + "print(losses)\n"})
+
+    bench.analyst.before_answer = push_meanwhile
+    await bench.review(pull)
+
+    old, new = bench.github.checks
+    assert (old.conclusion, old.title, old.annotations) == ("neutral", messages.SUPERSEDED_TITLE, [])
+    assert (new.head_sha, new.conclusion) == (pull.head_sha, "failure")
+    assert [review.commit_sha for review in bench.github.reviews] == [pull.head_sha]
+
+
+async def test_a_read_that_still_shows_the_old_head_is_repeated(bench: Bench) -> None:
+    pull = bench.open({"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+    head = bench.push(pull, {"train.py": BUGGY})
+    bench.github.stale_reads(pull, 2)
+
+    await bench.review(pull, head_sha=head)
+
+    assert bench.github.checks[-1].head_sha == head
+    assert len(bench.github.reviews) == 1
+
+
+async def test_drafts_and_bots_get_the_check_alone(bench: Bench) -> None:
+    draft = bench.open({"train.py": BUGGY}, draft=True)
+    bots = bench.open({"train.py": BUGGY + "print(1)\n"}, branch="update", author="renovate[bot]")
+
+    await bench.review(draft)
+    await bench.review(bots)
+
+    assert [check.conclusion for check in bench.github.checks] == ["failure", "failure"]
+    assert all(len(check.annotations) == 1 for check in bench.github.checks)
+    assert not bench.github.reviews
+    assert not bench.github.comments
+
+
+async def test_more_than_fifty_annotations_go_in_batches(bench: Bench) -> None:
+    lines = "\n".join(f"{MARK}  # {number}" for number in range(120))
+    pull = bench.open({"many.py": f"losses = []\n{lines}\n"})
+
+    await bench.review(pull)
+
+    assert len(bench.github.checks[0].annotations) == 120
+    assert len(bench.github.review_comments) == 25
+    assert "95 more findings" in bench.github.reviews[0].body
+
+
+async def test_a_finding_outside_the_diff_is_an_annotation_only(bench: Bench) -> None:
+    far = "\n".join(f"value_{number} = {number}" for number in range(100))
+    bench.folder.commit({"train.py": f"x = 1\n{far}\nlosses.append(y)\n"})
+    pull = bench.open({"train.py": f"x = 2\n{far}\nlosses.append(y)\n", "other.py": BUGGY})
+    bench.analyst.failed = (FailedFile(path="broken.py", reason="does not parse: line 3"),)
+
+    await bench.review(pull)
+
+    assert [comment.path for comment in bench.github.review_comments] == ["other.py"]
+    assert "broken.py" in (bench.github.checks[0].text or "")
+
+
+async def test_a_refused_review_leaves_the_annotations(bench: Bench) -> None:
+    bench.github.app.permissions["pull_requests"] = "read"
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    assert not bench.github.reviews
+    assert bench.github.checks[0].conclusion == "failure"
+    assert len(bench.github.checks[0].annotations) == 1
+
+
+async def test_trouble_of_the_bots_own_is_neutral_and_says_why(bench: Bench) -> None:
+    bench.analyst.broken = "the analysis took longer than 120 seconds"
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert (check.conclusion, check.title) == ("neutral", messages.BROKEN_TITLE)
+    assert "took longer than 120 seconds" in check.summary
+
+
+async def test_the_configuration_comes_from_the_base_branch_and_its_mistakes_are_named(bench: Bench) -> None:
+    bench.folder.commit({".github/preflight.yml": "max-comments: 0\nmax-coments: 3\n"})
+    pull = bench.open({"train.py": BUGGY, ".github/preflight.yml": "max-comments: 25\n"})
+
+    await bench.review(pull)
+
+    assert not bench.github.reviews
+    assert ".github/preflight.yml:2" in (bench.github.checks[0].text or "")
+
+
+async def test_the_organisations_configuration_holds_where_a_repository_has_none(bench: Bench) -> None:
+    from tests.bot.conftest import Folder
+
+    shared = Folder(bench.folder.path.parent / "shared")
+    shared.commit({".github/preflight.yml": "gpus: [h100]\n"})
+    bench.github.add_repository(shared.path, owner="acme", name=".github")
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    assert bench.analyst.calls[0][1].gpus == ("h100",)
+
+
+async def test_a_label_turns_the_review_off_and_the_check_says_so(bench: Bench) -> None:
+    bench.folder.commit({".github/preflight.yml": "skip-title-words: [wip]\n"})
+    bench.folder.commit({"train.py": BUGGY}, "feature")
+    pull = bench.github.open_pull(bench.repository, base="main", head="feature", title="WIP: faster")
+
+    await bench.review(pull)
+
+    assert bench.github.checks[0].conclusion == "neutral"
+    assert not bench.analyst.calls
+
+
+async def test_a_fork_is_read_through_the_base_repository(bench: Bench) -> None:
+    bench.folder.commit({"train.py": BUGGY}, "feature")
+    pull = bench.github.open_pull(bench.repository, base="main", head="feature", fork=True)
+    bench.github.delete_fork(pull)
+
+    await bench.review(pull)
+
+    assert len(bench.github.reviews) == 1
+
+
+async def test_a_closed_pull_request_is_left_alone(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.github.close_pull(pull)
+
+    assert await bench.review(pull) == "the pull request is closed"
+    assert not bench.github.checks
+
+
+async def test_a_second_push_costs_few_calls(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.github.log.clear()
+
+    bench.push(pull, {"train.py": "# A remark\n" + BUGGY})
+    await bench.review(pull)
+
+    writes = [call for call in bench.github.log if call.method != "GET" and "graphql" not in call.path]
+    assert len(writes) == 2, [call.operation for call in bench.github.log]
+    assert sum(call.counted for call in bench.github.log) <= 14, [call.operation for call in bench.github.log]
