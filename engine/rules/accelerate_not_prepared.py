@@ -48,7 +48,7 @@ def _hidden_loaders(trace: Trace, prepares: list[Prepare]) -> Iterator[Draft]:
         for value in prepare.objects:
             for option in value.options():
                 inside = [part for part in option.ancestors(limit=60) if part is not option and id(part) in loaders]
-                if option.role == "loader" and id(option) in loaders or not inside or option.op not in _GENERATORS:
+                if (option.role == "loader" and id(option) in loaders) or not inside or option.op not in _GENERATORS:
                     continue
                 yield Draft(
                     prepare.place,

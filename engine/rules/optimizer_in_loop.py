@@ -13,7 +13,7 @@ from engine.trace.events import OptimizerCreated
 def check(trace: Trace) -> Iterator[Draft]:
     for created in trace.first_per_place(trace.of(OptimizerCreated)):
         loop = next((loop for loop in created.loops if loop.innermost_training), None)
-        if loop is None or created.guards and any(guard.place >= loop.place for guard in created.guards):
+        if loop is None or (created.guards and any(guard.place >= loop.place for guard in created.guards)):
             continue
         held = [option.origin for module in created.optimizer.of for option in module.options()]
         if not held or any(loop in module.loops for module in held):

@@ -53,7 +53,7 @@ def _reads_with(loader: Value, sampler: Value) -> bool:
 
 
 def _told(target: Value | None, sampler: Value, loaders: list[Value]) -> bool:
-    if target is None or not target.made_by and target.callee is None and target.member_of is None:
+    if target is None or (not target.made_by and target.callee is None and target.member_of is None):
         return True
     if not identities(target).isdisjoint(identities(sampler, *loaders)):
         return True

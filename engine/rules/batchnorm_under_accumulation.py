@@ -1,0 +1,31 @@
+"""Batch norm sees micro-batches, whatever gradients add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.training import clears, modulo_guard, step_scopes
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import ModuleCreated, ZeroGrad
+
+_NAMES = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
+
+
+@rule("PF804", "batchnorm-under-accumulation", "note", "Batch norm statistics come from micro-batches")
+def check(trace: Trace) -> Iterator[Draft]:
+    for scope in step_scopes(trace):
+        guard = modulo_guard(scope.step, scope.loop)
+        zeros = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
+        if guard is None or not zeros or not all(guard in zero.guards for zero in zeros):
+            continue
+        for created in trace.first_per_place(trace.of(ModuleCreated)):
+            name = created.module.made_by.rpartition(".")[2]
+            if name in _NAMES and created.place.path == scope.step.place.path:
+                yield Draft(
+                    created.place,
+                    "Gradients are accumulated over micro-batches, but this layer normalises each micro-batch by itself: "
+                    "accumulation does not reproduce the large batch. Group or layer norm does not depend on it.",
+                    (Step(scope.step.place, "stepped once in several micro-batches"),),
+                )
+                return

@@ -1,0 +1,32 @@
+"""A wrapped model is called past its wrapper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Forward
+
+
+@rule("PF503", "ddp-module-bypass", "error", "A training pass calls the module inside its distributed wrapper")
+def check(trace: Trace) -> Iterator[Draft]:
+    for forward in trace.first_per_place(trace.of(Forward)):
+        wrapper = forward.bypasses
+        if wrapper is None or not forward.output.feeds_backward or wrapper.wrapping not in ("ddp", "fsdp"):
+            continue
+        if any(other.stack[: len(forward.stack) + 1] and other.module is wrapper for other in _around(trace, forward)):
+            continue
+        yield Draft(
+            forward.place,
+            "This training pass calls the inner module: the distributed wrapper prepares its gradient reduction in its own "
+            "forward, so ranks drift apart. Call the wrapped model.",
+            (Step(wrapper.place, "wrapped here"),),
+        )
+
+
+def _around(trace: Trace, forward: Forward) -> Iterator[Forward]:
+    """Passes through the wrapper that this call is a part of."""
+    for other in trace.family(forward, Forward):
+        if other is not forward and other.place in forward.stack:
+            yield other

@@ -1,0 +1,31 @@
+"""All ranks of a node use the first GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import ProcessGroupInit, SetDevice, Transfer, Wrapped
+
+
+@rule("PF508", "ddp-without-set-device", "error", "Every process of a node trains on the first GPU")
+def check(trace: Trace) -> Iterator[Draft]:
+    if any(True for _ in trace.of(SetDevice)):
+        return
+    for wrapped in trace.first_per_place(trace.of(Wrapped)):
+        launched = next((i for i in trace.family(wrapped, ProcessGroupInit) if i.how == "init_process_group"), None)
+        if wrapped.how != "ddp" or launched is None or wrapped.wrapper.keyword("device_ids", "1") is not None:
+            continue
+        moved = next((t for t in trace.family(wrapped, Transfer) if _to_default(t)), None)
+        if moved is None:
+            continue
+        yield Draft(
+            moved.place,
+            "Without a device number and without `torch.cuda.set_device`, every process of a node moves its model to GPU 0.",
+            (Step(launched.place, "several processes"), Step(wrapped.place, "no device_ids here")),
+        )
+
+
+def _to_default(transfer: Transfer) -> bool:
+    return transfer.value.role == "module" and transfer.how == "cuda" and transfer.device == "cuda"

@@ -1,0 +1,40 @@
+"""Channel dropout on an input without channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Forward, FunctionalDropout
+
+_FLAT = frozenset({"Linear", "linear", "Flatten", "flatten"})
+
+
+@rule("PF409", "dropout2d-on-flat-input", "error", "Dropout2d on features without spatial dimensions")
+def check(trace: Trace) -> Iterator[Draft]:
+    for event in trace.first_per_place(trace.of(FunctionalDropout, Forward)):
+        if isinstance(event, FunctionalDropout):
+            given = event.input if event.kind == "dropout2d" else None
+        else:
+            channelwise = event.module.origin.made_by.endswith(".Dropout2d")
+            given = event.inputs[0] if channelwise and event.inputs else None
+        if given is None or not _flat(given):
+            continue
+        yield Draft(
+            event.place,
+            "Dropout2d drops whole channels and expects (N, C, H, W); on flat features it does not drop single ones as "
+            "meant. Use `Dropout`.",
+            (Step(given.place, "flat features"),),
+        )
+
+
+def _flat(value: Value) -> bool:
+    if value.shape is not None:
+        return len(value.shape) == 2
+    for part in value.ancestors(limit=6):
+        if part.op == "flatten" or (part.op in ("view", "reshape") and len(part.keywords) == 2):
+            return True
+        if part.op not in ("relu", "dropout", "linear", "forward-result", "gelu", "call"):
+            return False
+    return False

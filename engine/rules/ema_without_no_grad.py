@@ -1,0 +1,54 @@
+"""Averaged weights are computed as tracked tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Container, Step, Trace, Value
+from engine.trace.events import Forward, InPlaceUpdate, Store
+
+
+@rule("PF106", "ema-without-no-grad", "error", "A moving average of weights records a graph")
+def check(trace: Trace) -> Iterator[Draft]:
+    outputs = {id(forward.output) for forward in trace.of(Forward)}
+    for store in trace.first_per_place(trace.of(Store)):
+        if store.grad is False or store.value is None or store.value.carries_graph is not True:
+            continue
+        held = isinstance(store.container, Container) and (bool(store.container.held_as) or bool(store.crossing))
+        if store.how not in ("item", "accumulate", "append") or not (held or store.how == "item"):
+            continue
+        source = _parameters_only(store.value, outputs)
+        if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
+            continue
+        if store.value.feeds_backward or (store.container is not None and store.container.feeds_backward):
+            continue
+        yield Draft(
+            store.place,
+            f"The average in `{store.target}` is computed from parameters with gradients recorded: each update extends one "
+            "graph that is never freed. Update it under `torch.no_grad()`.",
+            (Step(source.place, "the parameters"),),
+        )
+    for update in trace.first_per_place(trace.of(InPlaceUpdate)):
+        if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
+            continue
+        others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
+        of_other = [v for v in others if v is not update.target]
+        if not of_other or update.target.detached:
+            continue
+        yield Draft(
+            update.place,
+            "A parameter is averaged in place with gradients recorded: PyTorch refuses that for a leaf that requires "
+            "gradients, and records history for others. Do it under `torch.no_grad()`.",
+            (Step(of_other[0].place, "the other model's parameters"),),
+        )
+
+
+def _parameters_only(value: Value, outputs: set[int]) -> Value | None:
+    found = None
+    for part in value.graph_ancestors():
+        if id(part) in outputs:
+            return None
+        if part.role == "parameter":
+            found = found or part
+    return found

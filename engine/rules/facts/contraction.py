@@ -1,0 +1,53 @@
+"""Which dimension of a product is summed over, against the dimension that a softmax normalises."""
+
+from __future__ import annotations
+
+from engine.trace import Place, Trace, Value
+from engine.trace.events import Activation, FunctionCall
+
+_PRODUCTS = frozenset({"bmm", "matmul", "mm", "baddbmm"})
+
+
+def contracted_differently(trace: Trace, activation: Activation) -> tuple[Place, str] | None:
+    """The product that uses a softmax's output as weights over another dimension, and how it differs.
+
+    Only products that name their dimensions count: `einsum`, and `bmm` or `matmul` with the weights on the left, which
+    sum over the last one. A softmax over the first of several dimensions that feeds one of them runs over the batch.
+    """
+    for call in trace.of(FunctionCall):
+        name = call.name.rpartition(".")[2]
+        if call.root is not activation.root or not call.arguments:
+            continue
+        if name == "einsum" and call.arguments[0].constant:
+            found = _einsum(call, activation)
+            if found is not None:
+                return call.place, found
+        elif name in _PRODUCTS and _derived(call.arguments[0], activation.output) and activation.dim == 0:
+            return call.place, "while the product below sums over the last one"
+    return None
+
+
+def _einsum(call: FunctionCall, activation: Activation) -> str | None:
+    equation = str(call.arguments[0].constant).replace(" ", "")
+    if "->" not in equation or "..." in equation:
+        return None
+    inputs, output = equation.split("->")
+    for term, operand in zip(inputs.split(","), call.arguments[1:], strict=False):
+        if operand is not activation.output or activation.dim is None or not -len(term) <= activation.dim < len(term):
+            continue
+        letter = term[activation.dim]
+        summed = [other for other in term if other not in output]
+        if letter in output and len(summed) == 1:
+            return f"`{letter}` of `{term}`, while the product sums over `{summed[0]}`"
+    return None
+
+
+def _derived(value: Value, source: Value) -> bool:
+    """Whether a value is the source itself, reshaped at most."""
+    for _ in range(8):
+        if value is source:
+            return True
+        if value.op not in ("view", "reshape", "to", "float", "half", "type_as", "contiguous") or not value.parents:
+            return False
+        value = value.parents[0]
+    return False

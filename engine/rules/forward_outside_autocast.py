@@ -1,0 +1,31 @@
+"""The expensive pass runs outside autocast, only the loss inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import Backward, Forward, LossCall
+
+
+@rule("PF803", "forward-outside-autocast", "warning", "The forward pass is outside of autocast")
+def check(trace: Trace) -> Iterator[Draft]:
+    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    losses = {id(loss.output): loss for loss in trace.of(LossCall)}
+    for backward in trace.first_per_place(trace.of(Backward)):
+        chain = list(backward.loss.graph_ancestors())
+        passes = [forwards[id(value)] for value in chain if id(value) in forwards]
+        computed = [losses[id(value)] for value in chain if id(value) in losses]
+        inside = [loss for loss in computed if loss.autocast is True]
+        outside = [forward for forward in passes if forward.autocast is False]
+        if not inside or not outside or len(outside) != len(passes):
+            continue
+        context = inside[0].context("autocast")
+        if context is None:
+            continue
+        yield Draft(
+            outside[0].place,
+            "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward pass inside.",
+            (Step(context.place, "autocast begins here"), Step(inside[0].place, "only this is inside")),
+        )

@@ -1,0 +1,31 @@
+"""A parameter is changed in a way that raises, or does not change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace
+from engine.trace.events import InPlaceUpdate, Rebound
+
+
+@rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
+def check(trace: Trace) -> Iterator[Draft]:
+    for update in trace.first_per_place(trace.of(InPlaceUpdate)):
+        target = update.target
+        if update.grad is not True or target.role != "parameter" or target.requires_grad is False or target.detached:
+            continue
+        if any(v.role == "parameter" and v is not target for o in update.operands for v in o.ancestors(limit=60)):
+            continue
+        yield Draft(
+            update.place,
+            "A leaf that requires gradients is changed in place while gradients are recorded: PyTorch raises here. Do it "
+            "under `torch.no_grad()`.",
+            (Step(target.place, "the parameter"),),
+        )
+    for rebound in trace.first_per_place(trace.of(Rebound)):
+        yield Draft(
+            rebound.place,
+            "This binds the loop variable to a new tensor: the parameter in the model does not change.",
+            (Step(rebound.target.place, "the parameter"),),
+        )

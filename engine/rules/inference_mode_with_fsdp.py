@@ -1,0 +1,34 @@
+"""inference_mode around a sharded model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Forward
+
+
+@rule("PF305", "inference-mode-with-fsdp", "error", "A sharded model runs under inference_mode")
+def check(trace: Trace) -> Iterator[Draft]:
+    for forward in trace.first_per_place(trace.of(Forward)):
+        context = forward.context("inference_mode")
+        if context is None or not any(_sharded(option) for option in forward.module.options()):
+            continue
+        yield Draft(
+            forward.place,
+            "FSDP gathers its parameters in this pass, and under `inference_mode` they become inference tensors that later "
+            "training passes can not use. Use `torch.no_grad()`.",
+            (Step(context.place, "inference_mode"),),
+        )
+
+
+def _sharded(module: Value) -> bool:
+    value: Value | None = module
+    for _ in range(8):
+        if value is None:
+            return False
+        if value.wrapping == "fsdp":
+            return True
+        value = value.wrapped
+    return False

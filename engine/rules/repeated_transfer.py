@@ -1,0 +1,76 @@
+"""The same data is copied to the device in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities, same
+from engine.rules.rule import Draft, rule
+from engine.trace import Loop, Step, Trace, Value
+from engine.trace.events import Forward, InPlaceUpdate, Store, Transfer
+
+_NOT_TENSORS = frozenset({"module", "optimizer", "scheduler", "scaler", "loader", "number", "array", "metric", "parameter"})
+
+
+@rule("PF802", "repeated-transfer", "warning", "Unchanging data is copied to the device in each step")
+def check(trace: Trace) -> Iterator[Draft]:
+    forwards = list(trace.of(Forward))
+    for transfer in trace.first_per_place(trace.of(Transfer)):
+        if transfer.discarded and _goes_on(transfer, forwards):
+            yield Draft(
+                transfer.place,
+                "`.to()` returns a new tensor and leaves this one where it is; the result is thrown away. Assign it.",
+                (Step(transfer.value.place, "the tensor"),),
+                severity="error",
+            )
+            continue
+        loop = next((loop for loop in transfer.loops if loop.innermost_training), None)
+        if loop is None or transfer.device == "cpu" or transfer.how == "cpu" or transfer.discarded:
+            continue
+        value = transfer.value
+        if not _outside(value, loop) or not _on_host(value) or _changes(trace, value, loop):
+            continue
+        if any(guard.place > loop.place for guard in transfer.guards):
+            continue
+        yield Draft(
+            transfer.place,
+            "This does not change from step to step and is copied to the device in each of them. Move it once, before the "
+            "loop.",
+            (Step(value.place, "made here, once"), Step(loop.place, "the training loop")),
+        )
+
+
+def _goes_on(transfer: Transfer, forwards: list[Forward]) -> bool:
+    """A tensor by what becomes of it: a forward pass takes it as input."""
+    value = transfer.value
+    if value.role in _NOT_TENSORS or value.is_constant or transfer.value.device:
+        return False
+    return any(
+        f.index > transfer.index and any(same(value, part) for i in (*f.inputs, *f.keywords.values()) for part in i.options())
+        for f in forwards
+    )
+
+
+def _outside(value: Value, loop: Loop) -> bool:
+    return all(loop not in option.loops for option in value.options())
+
+
+def _on_host(value: Value) -> bool:
+    """A tensor that is known, or used, as one that lives on the host."""
+    if value.role in _NOT_TENSORS or value.device.startswith("cuda") or value.is_constant:
+        return False
+    made = [part for part in value.ancestors(limit=40)]
+    if any(part.device.startswith("cuda") or part.op in ("to", "cuda") for part in made):
+        return False
+    if value.role == "tensor" and value.op not in ("parameter-of-function", "attribute"):
+        return True
+    return value.role in ("tensor", None) and value.op == "parameter-of-function" and "cuda" in value.uses
+
+
+def _changes(trace: Trace, value: Value, loop: Loop) -> bool:
+    known = identities(value)
+    for event in trace.within(loop, InPlaceUpdate, Store):
+        target = event.target if isinstance(event, InPlaceUpdate) else event.container
+        if isinstance(target, Value) and not known.isdisjoint(identities(target)):
+            return True
+    return False

@@ -1,0 +1,89 @@
+"""Training data comes in the same order in every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import identities
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Forward, Iterate, LoaderBuilt
+
+_MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset")
+
+
+@rule("PF603", "train-loader-not-shuffled", "warning", "A training loader is not shuffled")
+def check(trace: Trace) -> Iterator[Draft]:
+    built = [event for event in trace.first_per_place(trace.of(LoaderBuilt))]
+    for event in built:
+        if not event.complete or event.loader.keyword("sampler", "batch_sampler", "3", "4") is not None:
+            continue
+        shuffle = event.loader.keyword("shuffle", "2")
+        swapped = _swapped(event, built)
+        if swapped is not None:
+            yield Draft(
+                event.place,
+                "The training loader reads in order while the loader of the held-out data is shuffled: the two flags look "
+                "swapped.",
+                (Step(swapped.place, "the other loader, shuffled"),),
+            )
+            continue
+        if shuffle is not None and shuffle.constant is not False:
+            continue
+        trained = _trained_in(trace, event.loader)
+        if trained is None or not _map_style(event.loader) or _carries_state(trace, trained):
+            continue
+        yield Draft(
+            event.place,
+            "Training reads this loader in the same order in every epoch: "
+            + ("`shuffle=False` is passed" if shuffle is not None else "`shuffle` defaults to False") + ".",
+            (Step(trained.subject.place, "training reads it here"),),
+            severity=None if shuffle is not None else "note",
+        )
+
+
+def _swapped(event: LoaderBuilt, built: list[LoaderBuilt]) -> LoaderBuilt | None:
+    shuffle = event.loader.keyword("shuffle", "2")
+    if shuffle is None or shuffle.constant is not False or not _says(event, "train"):
+        return None
+    for other in built:
+        shuffled = other.loader.keyword("shuffle", "2")
+        together = other.root is event.root and other.function == event.function
+        if together and shuffled is not None and shuffled.constant is True and _says(other, "val", "test", "dev", "eval"):
+            return other
+    return None
+
+
+def _says(event: LoaderBuilt, *words: str) -> bool:
+    """The name of the data only tells which of two contradicting flags is which."""
+    data = event.loader.keyword("dataset", "0")
+    name = (data.name if data is not None else "").lower()
+    return any(word in name for word in words)
+
+
+def _trained_in(trace: Trace, loader: Value) -> Iterate | None:
+    wanted = identities(loader)
+    for iterate in trace.of(Iterate):
+        if iterate.iterates is None or not iterate.subject.trains or not iterate.loops:
+            continue
+        if not wanted.isdisjoint({id(part.origin) for part in iterate.iterates.ancestors(limit=30)}):
+            return iterate
+    return None
+
+
+def _map_style(loader: Value) -> bool:
+    data = loader.keyword("dataset", "0")
+    if data is None:
+        return False
+    if data.origin.cls is not None:
+        return data.origin.cls.family == "dataset"
+    return data.made_by.startswith(_MAP_STYLE)
+
+
+def _carries_state(trace: Trace, iterate: Iterate) -> bool:
+    return any(
+        iterate.subject in trace.carried(option, forward)
+        for forward in trace.within(iterate.subject, Forward)
+        for value in (*forward.inputs, *forward.keywords.values())
+        for option in value.options()
+    )

@@ -1,0 +1,41 @@
+"""Every loader worker draws the same random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.rule import Draft, rule
+from engine.trace import Step, Trace, Value
+from engine.trace.events import LoaderBuilt, MethodCall
+
+_GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
+
+
+@rule("PF604", "worker-seed-duplication", "error", "Loader workers share one random stream")
+def check(trace: Trace) -> Iterator[Draft]:
+    for built in trace.of(LoaderBuilt):
+        workers = built.loader.keyword("num_workers", "5")
+        data = built.loader.keyword("dataset", "0")
+        if data is None or data.origin.cls is None or workers is None or not workers.constant:
+            continue
+        if built.loader.keyword("worker_init_fn") is not None:
+            continue
+        for name, generator in data.origin.attributes.items():
+            if not generator.made_by.startswith(_GENERATORS):
+                continue
+            drawn = _drawn(trace, generator)
+            if drawn is None:
+                continue
+            yield Draft(
+                generator.place,
+                f"`self.{name}` is copied into every loader worker with the same state, so workers draw the same numbers. "
+                "Make the generator in the worker, from its seed.",
+                (Step(drawn.place, "drawn from here, in the worker"), Step(built.place, "several workers")),
+            )
+
+
+def _drawn(trace: Trace, generator: Value) -> MethodCall | None:
+    for call in trace.of(MethodCall):
+        if call.receiver is generator and call.function.rpartition(".")[2] in ("__getitem__", "__iter__"):
+            return call
+    return None
