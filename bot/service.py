@@ -129,9 +129,11 @@ async def _reconcile(reconciler: Reconciler) -> None:
         await asyncio.sleep(RECONCILE_SECONDS)
 
 
-async def serve(settings: Settings, *, host: str, port: int, worker: bool, stop: asyncio.Event) -> None:
+async def serve(
+    settings: Settings, *, host: str, port: int, worker: bool, stop: asyncio.Event, analyst: Analyst | None = None
+) -> None:
     """Serve until `stop` is set; a `port` of 0 takes a free one."""
-    async with running(settings, worker=worker) as service:
+    async with running(settings, worker=worker, analyst=analyst) as service:
         runner = web.AppRunner(service.application, access_log=None)
         await runner.setup()
         try:

@@ -1,0 +1,48 @@
+"""`preflight-bot serve` with the analysis of the tests in place of the engine's: it finds a marked line.
+
+While the file named by `HOLD` exists, the analysis does not end, so that a test can kill the process in its midst.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot import service
+from bot.github.models import ChangedFile
+from bot.redaction import configure_logging
+from bot.review.reading import Sides
+from bot.settings import Settings
+from engine.findings import ReviewReport
+from engine.settings import Settings as Configuration
+from tests.bot.conftest import FakeAnalyst
+
+HOLD = "TEST_HOLD"
+
+
+class HeldAnalyst(FakeAnalyst):
+    """Waits for the test."""
+
+    async def analyse(
+        self, sides: Sides, changed: Sequence[ChangedFile], settings: Configuration, gpus: Sequence[str] = ()
+    ) -> ReviewReport:
+        while Path(os.environ[HOLD]).exists():
+            await asyncio.sleep(0.02)
+        return await super().analyse(sides, changed, settings, gpus)
+
+
+async def main(port: int) -> None:
+    """Serve until SIGTERM."""
+    settings = Settings.from_environment()
+    configure_logging("INFO", ())
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    await service.serve(settings, host="127.0.0.1", port=port, worker=True, stop=stop, analyst=HeldAnalyst())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))
