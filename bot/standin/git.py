@@ -77,7 +77,10 @@ class GitFolder:
         return self.run(*arguments).decode(errors="replace").strip()
 
     def commit_sha(self, revision: str) -> str:
-        return self.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        try:
+            return self.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except UnknownRevision:
+            raise UnknownRevision(f"{self.folder} has no commit {revision!r}") from None
 
     def is_branch(self, name: str) -> bool:
         try:
