@@ -82,13 +82,14 @@ def analyse(
     report_unused_suppressions: bool = False,
 ) -> Analysis:
     """`check`, with the contexts that comparing two commits needs."""
-    from engine.interpreter import trace_project
-
     if settings is None:
         settings = load_settings(project).settings
     rules = enabled_rules(settings, select, ignore)
     wanted = wanted_paths(project, paths, settings)
     roots, skipped = _that_matter(project, wanted)
+
+    from engine.interpreter import trace_project
+
     with _deep_stack():
         trace = trace_project(project, roots)
         drafts, crashed = _run(rules, trace)

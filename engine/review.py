@@ -17,6 +17,9 @@ from engine.settings import Settings, load_settings
 FetchConfig = Callable[[str], Mapping[str, Any] | None]
 """Looks up a published model configuration by name; the engine itself has no network."""
 
+ESTIMATE_SECONDS = 20.0
+"""Budget of one estimate in a review; up to three scripts are estimated on both sides."""
+
 
 def review(
     base: Project,
@@ -75,22 +78,24 @@ def _memory(
     found: list[MemoryChange] = []
     for script in scripts:
         before = to_base.get(script, script)
-        after = _estimate(head, script, gpus, fetch_config)
-        if after is None:
-            continue
-        was = _estimate(base, before, gpus, fetch_config) if before is not None and base.exists(before) else None
+        after = _estimate(head, script, gpus, fetch_config, savings=True)
+        was = None
+        if before is not None and base.exists(before):
+            was = _estimate(base, before, gpus, fetch_config, savings=False)
         found.append(MemoryChange(script=script, base=was, head=after))
     return max(found, key=_weight, default=MemoryChange())
 
 
 def _estimate(
-    project: Project, script: str, gpus: Sequence[str], fetch_config: FetchConfig | None
-) -> EstimateReport | None:
-    """An estimate; a script that the estimator cannot take gives none, and the findings still arrive."""
+    project: Project, script: str, gpus: Sequence[str], fetch_config: FetchConfig | None, *, savings: bool
+) -> EstimateReport:
+    """An estimate; a script that the estimator cannot take gives one without figures, and the findings still arrive."""
     from engine.estimate import estimate
 
     try:
-        return estimate(project, script, gpus=gpus, fetch_config=fetch_config)
+        return estimate(
+            project, script, gpus=gpus, fetch_config=fetch_config, savings=savings, seconds=ESTIMATE_SECONDS
+        )
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         return EstimateReport(notes=(f"The estimate of {script} stopped: {type(problem).__name__}",))
 

@@ -24,7 +24,7 @@ YAML_PATHS = (".github/preflight.yml", ".github/preflight.yaml")
 PYPROJECT_PATH = "pyproject.toml"
 
 COMMENT_LIMIT = 25
-"""Most review comments of one push. reviewdog stops at 30, above which GitHub answered 502 (reviewdog/reviewdog#355)."""
+"""Most review comments of one push. Above about 30 GitHub answered 502 (reviewdog/reviewdog#355)."""
 
 FailOn = Literal["error", "warning", "note", "never"]
 
@@ -219,6 +219,9 @@ def _accept(
             hint = f"; did you mean `{close[0]}`?" if close else f"; known are {', '.join(sorted(fields))}"
             problems.append(SettingsProblem(path, line, f"unknown setting `{key}`{hint}"))
             continue
+        if field == "gpus":
+            value, unknown = _known_gpus(value)
+            problems += [SettingsProblem(path, line, f"`{key}`: {message}") for message in unknown]
         try:
             taken[field] = getattr(Settings.model_validate({field: _listed(field, value)}), field)
         except ValidationError as problem:
@@ -227,6 +230,25 @@ def _accept(
             detail = f"{where}: {first['msg']}" if where else first["msg"]
             problems.append(SettingsProblem(path, line, f"`{key}` is not taken, its default holds: {detail}"))
     return taken, problems
+
+
+def _known_gpus(value: object) -> tuple[object, list[str]]:
+    """The devices that the catalogue knows, and a message for each other."""
+    from hardware_catalog import UnknownGPU, find_gpu
+
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return value, []
+    known: list[str] = []
+    messages: list[str] = []
+    for name in names:
+        try:
+            find_gpu(name)
+        except UnknownGPU as problem:
+            messages.append(str(problem))
+        else:
+            known.append(name)
+    return known, messages
 
 
 _LISTS = frozenset({"select", "ignore", "exclude", "gpus", "memory_scripts", "skip_labels", "skip_title_words"})

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from engine.findings import Edit, Finding, Fix
+from engine.project.reading import UnreadableFile, parse
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -71,7 +72,7 @@ def fix_files(root: Path, findings: Iterable[Finding]) -> FixOutcome:
         rewrite = _fix_notebook if path.endswith(".ipynb") else _fix_source
         try:
             number = rewrite(target, concerned)
-        except (OSError, ValueError, LookupError) as problem:
+        except (OSError, ValueError, LookupError, UnreadableFile) as problem:
             messages.append(f"{path}: not fixed: {problem}")
             continue
         total += number
@@ -102,7 +103,7 @@ def _fix_source(target: Path, findings: Sequence[Finding]) -> int:
     text = raw.replace("\r\n", "\n")
     fixes = compatible(findings)
     text = apply_edits(text, [edit for fix in fixes for edit in fix.edits])
-    compile(text, str(target), "exec", dont_inherit=True, flags=0x400)  # PyCF_ONLY_AST: parsed, never run
+    parse(target.name, text)
     target.write_bytes(text.replace("\n", newline).encode(encoding))
     return len(fixes)
 

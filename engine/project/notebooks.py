@@ -140,7 +140,7 @@ def _blank_magics(lines: Sequence[str]) -> list[str]:
         if magic is None or magic[1] not in _PYTHON_CELL_MAGICS:
             return ["" for _ in lines]
     result: list[str] = []
-    continued = False
+    continued = joined = False
     quote: str | None = None
     depth = 0
     for line in lines:
@@ -149,13 +149,14 @@ def _blank_magics(lines: Sequence[str]) -> list[str]:
             continued = line.rstrip().endswith("\\")
             result.append("")
             continue
-        if quote is None and depth == 0:
+        if quote is None and depth == 0 and not joined:
             spelled = _one_line(line, stripped)
             if spelled is not None:
                 continued = line.rstrip().endswith("\\")
                 result.append(spelled)
                 continue
         result.append(line)
+        joined = quote is None and line.endswith("\\")
         quote, depth = _open_after(line, quote, depth)
     return result
 

@@ -1,0 +1,63 @@
+"""The command line: wrong use is told in one line and ends with 2; starting is cheap."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["check", "missing.py"], "missing.py does not exist"),
+        (["check", "--select", "PF999", "."], "there is no rule PF999"),
+        (["explain", "retained-grap"], "did you mean retained-graph"),
+        (["gpus", "a1000000"], "a1000000"),
+        (["estimate", "missing.py"], "missing.py is not a file"),
+        (["estimate", "here.py", "--set", "batch"], "key=value"),
+        (["estimate", "here.py", "--gpu", "warp-drive"], "warp-drive"),
+        (["review", "--base", "x", "--head", "y"], "x"),
+        (["replay", "nowhere"], "nowhere"),
+        (["replay", ".", "--last", "0"], "positive"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.py").write_text("import torch\n")
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert told in captured.err
+    assert len(captured.err.strip().split("\n")) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["check", "--format", "xml"], ["review"]])
+def test_unknown_options_end_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: preflight" in capsys.readouterr().err
+
+
+def test_gpus_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gpus", "a100 80gb", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["usable_bytes"] < row["total_bytes"]
+
+
+def test_help_loads_neither_pydantic_nor_rich_nor_libcst() -> None:
+    code = (
+        "import sys\nfrom engine.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'pydantic', 'rich', 'libcst', 'yaml'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
