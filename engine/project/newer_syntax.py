@@ -1,18 +1,22 @@
 """Reads syntax newer than the running interpreter: respelled through LibCST, line numbers kept.
 
 Type parameters (PEP 695, 696) carry nothing that matters to a training step and are blanked; `type X = ...`
-becomes an assignment; formatted strings that only PEP 701 allows, and template strings (PEP 750), keep the
-expressions they evaluate, which is what matters, and lose their literal text.
+becomes an assignment; `except A, B:` (PEP 758) gets its parentheses. Formatted strings that only PEP 701 allows, and
+template strings (PEP 750), keep the expressions they evaluate, which is what matters, and lose their literal text.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 from libcst import metadata
+
+_BARE_EXCEPT = re.compile(r"^(\s*except\*?[ \t]+)([A-Z][\w.]*(?:[ \t]*,[ \t]*[A-Z][\w.]*)+)([ \t]*:)", re.MULTILINE)
+"""`except A, B:` (PEP 758). In Python 2 the last name is a variable, and those begin with a small letter."""
 
 _STAND_IN = "_preflight_formatted_string_"
 
@@ -26,6 +30,7 @@ class _Replacement:
 
 def parse_newer(text: str) -> ast.Module | None:
     """The standard library's tree of `text`, None if neither LibCST nor `ast` can make sense of it."""
+    text = _BARE_EXCEPT.sub(r"\1(\2)\3", text)
     try:
         wrapper = metadata.MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         positions = wrapper.resolve(metadata.PositionProvider)
