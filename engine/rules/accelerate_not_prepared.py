@@ -24,15 +24,16 @@ def check(trace: Trace) -> Iterator[Draft]:
     for step in trace.first_per_place(trace.of(OptimizerStep)):
         if not identities(step.optimizer).isdisjoint(known) or step.via == "engine":
             continue
-        prepare = next((p for p in prepares if p.root is step.root or p.root.owner is not None is step.root.owner), None)
+        handed = next((p for p in prepares if p.root is step.root or p.root.owner is not None is step.root.owner), None)
         through = [b for b in trace.family(step, Backward) if b.via == "accelerator"]
-        if prepare is None or not through or prepare.index > step.index:
+        if handed is None or not through or handed.index > step.index:
             continue
         yield Draft(
             step.place,
-            "This optimizer did not go through `prepare`: with accumulation it steps on every micro-batch, and with fp16 "
+            "This optimizer did not go through `prepare`: with accumulation it steps on every micro-batch, and "
+            "with fp16 "
             "on gradients that are still scaled.",
-            (Step(prepare.place, "prepared here, without the optimizer"), Step(through[0].place, "the backward")),
+            (Step(handed.place, "prepared here, without the optimizer"), Step(through[0].place, "the backward")),
         )
 
 

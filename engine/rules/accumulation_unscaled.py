@@ -28,7 +28,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             yield Draft(
                 backward.place,
                 f"The loss of each micro-batch is back-propagated whole and the optimizer steps only every "
-                f"{f'`{guard.divisor}`' if guard.divisor else 'n'} iterations, so gradients are their sum: the effective "
+                f"{f'`{guard.divisor}`' if guard.divisor else 'n'} iterations, so gradients are their sum: the "
+                "effective "
                 f"learning rate grows with the number of micro-batches. Divide the loss{by}.",
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
                 fix=append(backward.loss_place, f" / {guard.divisor}", "Divide the loss by the number of micro-batches")
@@ -51,9 +52,7 @@ def _scaled(trace: Trace, backward: Backward) -> bool:
             continue
         if divided.operator == "/" or divided.by is None or not divided.by.is_constant:
             return True
-    return any(
-        id(loss.output) in made_from and _summed(loss) for loss in trace.of(LossCall)
-    )
+    return any(id(loss.output) in made_from and _summed(loss) for loss in trace.of(LossCall))
 
 
 def _summed(loss: LossCall) -> bool:
@@ -63,5 +62,6 @@ def _summed(loss: LossCall) -> bool:
 
 def _gradients_scaled(scope: StepScope) -> bool:
     return any(
-        isinstance(update, InPlaceUpdate) and update.how in ("div_", "mul_", "/=", "*=") for update in scope.of(InPlaceUpdate)
+        isinstance(update, InPlaceUpdate) and update.how in ("div_", "mul_", "/=", "*=")
+        for update in scope.of(InPlaceUpdate)
     )

@@ -24,7 +24,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if name in _NAMES and created.place.path == scope.step.place.path:
                 yield Draft(
                     created.place,
-                    "Gradients are accumulated over micro-batches, but this layer normalises each micro-batch by itself: "
+                    "Gradients are accumulated over micro-batches, but this layer normalises each micro-batch "
+                    "by itself: "
                     "accumulation does not reproduce the large batch. Group or layer norm does not depend on it.",
                     (Step(scope.step.place, "stepped once in several micro-batches"),),
                 )

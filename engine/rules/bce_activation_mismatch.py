@@ -18,7 +18,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if activation is not None:
                 yield Draft(
                     loss.place,
-                    "This loss applies a sigmoid itself, to an input that has already been through one: predictions are "
+                    "This loss applies a sigmoid itself, to an input that has already been through one: "
+                    "predictions are "
                     "squeezed into (0.5, 0.73). Pass the logits.",
                     applied(activation, loss, "the sigmoid"),
                 )
@@ -27,7 +28,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if activation is not None:
                 yield Draft(
                     loss.place,
-                    "This loss takes probabilities and is given values outside of [0, 1]: it raises, or is not a likelihood. "
+                    "This loss takes probabilities and is given values outside of [0, 1]: it raises, or is not "
+                    "a likelihood. "
                     "Use `binary_cross_entropy_with_logits`.",
                     applied(activation, loss, "the last layer"),
                 )

@@ -21,7 +21,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         fixed = text.replace("use_reentrant=True", "use_reentrant=False")
         yield Draft(
             call.place,
-            "Reentrant checkpointing records a graph only if one of its inputs requires gradients, and none does here: the "
+            "Reentrant checkpointing records a graph only if one of its inputs requires gradients, and none "
+            "does here: the "
             "parameters inside get none. Pass `use_reentrant=False`.",
             fix=replace(call.place, fixed, "Use the non-reentrant variant") if fixed != text else None,
         )

@@ -28,7 +28,8 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             yield Draft(
                 clip.place,
-                "These parameters belong to a model that no optimizer of this loop steps; the gradients that are stepped "
+                "These parameters belong to a model that no optimizer of this loop steps; the gradients that "
+                "are stepped "
                 "are not clipped.",
                 (Step(following[0].place, "steps on other parameters"),),
             )

@@ -22,7 +22,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             collective.place,
-            f"Only ranks for which `{guard.text}` is {guard.holds} reach this `{collective.name}`: it waits for all of them, "
+            f"Only ranks for which `{guard.text}` is {guard.holds} reach this `{collective.name}`: it waits for "
+            "all of them, "
             "so the run hangs.",
             (Step(guard.place, "the condition on the rank"),),
         )

@@ -23,19 +23,26 @@ _DECODES = (
 def check(trace: Trace) -> Iterator[Draft]:
     for built in trace.first_per_place(trace.of(LoaderBuilt)):
         data = built.loader.keyword("dataset", "0")
-        if not built.complete or data is None or not any(p.made_by.startswith(_DECODES) for p in data.ancestors(limit=20)):
+        if (
+            not built.complete
+            or data is None
+            or not any(p.made_by.startswith(_DECODES) for p in data.ancestors(limit=20))
+        ):
             continue
         workers = built.loader.keyword("num_workers", "5")
         if workers is not None and workers.constant != 0:
             continue
-        trained = any(i.iterates is not None and built.loader in i.iterates.ancestors(limit=20) and i.subject.trains
-                      for i in trace.of(Iterate))
+        trained = any(
+            i.iterates is not None and built.loader in i.iterates.ancestors(limit=20) and i.subject.trains
+            for i in trace.of(Iterate)
+        )
         device = next((t for t in trace.of(Transfer) if t.device.startswith("cuda") or t.how == "cuda"), None)
         if not trained or device is None:
             continue
         yield Draft(
             built.place,
-            "Images are decoded in the training process (`num_workers=0`), so the GPU waits for each batch; a few workers "
+            "Images are decoded in the training process (`num_workers=0`), so the GPU waits for each batch; a "
+            "few workers "
             "and `pin_memory=True` let decoding overlap with compute.",
             (Step(data.origin.place, "reads and decodes files"), Step(device.place, "trains on a GPU")),
         )

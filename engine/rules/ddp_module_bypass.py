@@ -19,7 +19,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             forward.place,
-            "This training pass calls the inner module: the distributed wrapper prepares its gradient reduction in its own "
+            "This training pass calls the inner module: the distributed wrapper prepares its gradient reduction "
+            "in its own "
             "forward, so ranks drift apart. Call the wrapped model.",
             (Step(wrapper.place, "wrapped here"),),
         )

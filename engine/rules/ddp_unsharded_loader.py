@@ -16,9 +16,9 @@ def check(trace: Trace) -> Iterator[Draft]:
     prepared = identities(*(value for p in trace.of(Prepare) for value in (*p.objects, *p.results)))
     for built in trace.first_per_place(trace.of(LoaderBuilt)):
         loader = built.loader
-        if not built.complete or loader.keyword("sampler", "batch_sampler", "4", "5") is not None:
-            if not _none(loader.keyword("sampler", "batch_sampler")):
-                continue
+        sampler = loader.keyword("sampler", "batch_sampler")
+        if not built.complete or (sampler is not None and not _none(sampler)):
+            continue
         if not identities(loader).isdisjoint(prepared) or _sharded(loader):
             continue
         used = _trains_distributed(trace, loader)
@@ -27,9 +27,14 @@ def check(trace: Trace) -> Iterator[Draft]:
         iterate, wrapped = used
         yield Draft(
             built.place,
-            "Each process reads this whole loader: nothing splits the data by rank, so an epoch sees every sample once per "
-            "process. Use a `DistributedSampler`" + (" or `setup_dataloaders`." if isinstance(wrapped, Prepare) else "."),
-            (Step(wrapped.place, "the model is trained by several processes"), Step(iterate.subject.place, "read here")),
+            "Each process reads this whole loader: nothing splits the data by rank, so an epoch sees every "
+            "sample once per "
+            "process. Use a `DistributedSampler`"
+            + (" or `setup_dataloaders`." if isinstance(wrapped, Prepare) else "."),
+            (
+                Step(wrapped.place, "the model is trained by several processes"),
+                Step(iterate.subject.place, "read here"),
+            ),
         )
 
 
@@ -69,10 +74,16 @@ def _trains_distributed(trace: Trace, loader: Value) -> tuple[Iterate, Event] | 
 def _wrapped(trace: Trace, module: Value) -> Event | None:
     known = identities(module)
     for event in trace.of(Wrapped, Prepare):
-        if isinstance(event, Wrapped) and event.how in ("ddp", "fsdp") and not known.isdisjoint(identities(event.wrapper)):
+        if (
+            isinstance(event, Wrapped)
+            and event.how in ("ddp", "fsdp")
+            and not known.isdisjoint(identities(event.wrapper))
+        ):
             return event
-        if isinstance(event, Prepare) and event.library == "fabric" and not known.isdisjoint(identities(*event.results)):
+        if (
+            isinstance(event, Prepare)
+            and event.library == "fabric"
+            and not known.isdisjoint(identities(*event.results))
+        ):
             return event
     return None
-
-

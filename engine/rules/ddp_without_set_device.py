@@ -22,7 +22,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             moved.place,
-            "Without a device number and without `torch.cuda.set_device`, every process of a node moves its model to GPU 0.",
+            "Without a device number and without `torch.cuda.set_device`, every process of a node moves its "
+            "model to GPU 0.",
             (Step(launched.place, "several processes"), Step(wrapped.place, "no device_ids here")),
         )
 

@@ -16,9 +16,11 @@ def check(trace: Trace) -> Iterator[Draft]:
     for event in trace.first_per_place(trace.of(FunctionalDropout, Forward)):
         if isinstance(event, FunctionalDropout):
             given = event.input if event.kind == "dropout2d" else None
-        else:
+        elif isinstance(event, Forward):
             channelwise = event.module.origin.made_by.endswith(".Dropout2d")
             given = event.inputs[0] if channelwise and event.inputs else None
+        else:
+            continue
         if given is None or not _flat(given):
             continue
         yield Draft(

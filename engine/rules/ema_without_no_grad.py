@@ -25,7 +25,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             store.place,
-            f"The average in `{store.target}` is computed from parameters with gradients recorded: each update extends one "
+            f"The average in `{store.target}` is computed from parameters with gradients recorded: each update "
+            "extends one "
             "graph that is never freed. Update it under `torch.no_grad()`.",
             (Step(source.place, "the parameters"),),
         )

@@ -26,6 +26,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             outside[0].place,
-            "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward pass inside.",
+            "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward "
+            "pass inside.",
             (Step(context.place, "autocast begins here"), Step(inside[0].place, "only this is inside")),
         )

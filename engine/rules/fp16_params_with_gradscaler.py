@@ -16,8 +16,10 @@ def check(trace: Trace) -> Iterator[Draft]:
     for event in trace.first_per_place(trace.of(Transfer, MethodCall)):
         if isinstance(event, Transfer):
             module = event.value if event.how == "half" else None
-        else:
+        elif isinstance(event, MethodCall):
             module = event.receiver if event.method == "half" else None
+        else:
+            continue
         if module is None or module.role != "module":
             continue
         known = identities(module)
@@ -25,7 +27,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if not known.isdisjoint(modules_behind(step.optimizer)):
                 yield Draft(
                     event.place,
-                    "The parameters themselves become float16, and the scaler refuses to unscale float16 gradients. Keep "
+                    "The parameters themselves become float16, and the scaler refuses to unscale float16 "
+                    "gradients. Keep "
                     "them in float32 and use autocast.",
                     (Step(step.place, "stepped through the scaler here"),),
                 )

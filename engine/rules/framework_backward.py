@@ -22,7 +22,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if backward.via == "lightning" and automatic is True:
             yield Draft(
                 backward.place,
-                "`manual_backward` is called while Lightning's automatic optimization is on, which runs backward and step "
+                "`manual_backward` is called while Lightning's automatic optimization is on, which runs "
+                "backward and step "
                 "again; set `self.automatic_optimization = False` in `__init__`.",
                 (Step(backward.root.place, "called by Lightning's loop"),),
             )
@@ -80,6 +81,4 @@ def _owner(trace: Trace, backward: Backward, forwards: dict[int, Forward]) -> Pr
 def _call(trace: Trace, backward: Backward, function: str) -> FixMaker | None:
     if backward.loss_place is None or backward.retain_graph or backward.gradient is not None:
         return None
-    return replace(
-        backward.place, f"{function}({source_of(trace.project, backward.loss_place)})", f"Call `{function}`"
-    )
+    return replace(backward.place, f"{function}({source_of(trace.project, backward.loss_place)})", f"Call `{function}`")

@@ -10,7 +10,7 @@ from engine.rules.facts.text import new_line
 from engine.rules.facts.training import StepScope, clears, modulo_guard, step_scopes
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, ClipGradients, OptimizerStep, Unscale, ZeroGrad
+from engine.trace.events import Backward, ClipGradients, Event, OptimizerStep, Unscale, ZeroGrad
 
 
 @rule("PF204", "gradient-clipping-order", "error", "Gradients are clipped at the wrong moment")
@@ -28,7 +28,8 @@ def _plain_functions(trace: Trace) -> Iterator[StepScope]:
     """Steps without a loop around them in what was seen: one pass of their function."""
     for step in trace.first_per_place(trace.of(OptimizerStep)):
         if trace.step_loop(step) is None and step.via != "engine":
-            yield StepScope(step, None, tuple(event for event in trace.family(step) if event.root is step.root))
+            family: Iterator[Event] = trace.family(step)
+            yield StepScope(step, None, tuple(event for event in family if event.root is step.root))
 
 
 def _belongs(clip: ClipGradients, scope: StepScope) -> bool:
@@ -39,11 +40,11 @@ def _belongs(clip: ClipGradients, scope: StepScope) -> bool:
     return not held or not clipped or not held.isdisjoint(clipped) or same(clip.parameters, scope.step.optimizer)
 
 
-def _scaled(events: list[object], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
+def _scaled(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
     step = scope.step
     if step.via != "scaler" or clip.index > step.index:
         return
-    backward = nearest_before(events, clip, Backward)  # type: ignore[arg-type]
+    backward = nearest_before(events, clip, Backward)
     if not isinstance(backward, Backward) or backward.via != "scaler":
         return
     between = [e for e in events if isinstance(e, Unscale) and backward.index < e.index < clip.index]
@@ -63,12 +64,12 @@ def _scaled(events: list[object], clip: ClipGradients, scope: StepScope) -> Iter
     )
 
 
-def _late(events: list[object], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
+def _late(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
     step = scope.step
     inside = [e for e in events if isinstance(e, (Backward, ClipGradients, ZeroGrad))]
     if any(isinstance(e, ClipGradients) and e.index < step.index and not e.measures_only for e in inside):
         return
-    backward = nearest_before(events, clip, Backward)  # type: ignore[arg-type]
+    backward = nearest_before(events, clip, Backward)
     if clip.index > step.index and backward is not None and backward.index < step.index:
         yield Draft(
             clip.place,
@@ -84,7 +85,7 @@ def _late(events: list[object], clip: ClipGradients, scope: StepScope) -> Iterat
         )
 
 
-def _each_micro_batch(events: list[object], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
+def _each_micro_batch(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
     guard = modulo_guard(scope.step, scope.loop)
     if guard is None or guard in clip.guards or clip.index > scope.step.index or clip.guarded("modulo"):
         return

@@ -9,14 +9,14 @@ from engine.rules.facts.order import nearest_before
 from engine.rules.facts.text import new_line, replace, source_of
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, OptimizerStep, ScalerCreated, ScalerStep, ScalerUpdate, Unscale
+from engine.trace.events import Backward, Event, OptimizerStep, ScalerCreated, ScalerStep, ScalerUpdate, Unscale
 
 
 @rule("PF205", "gradscaler-protocol", "error", "scale, step and update of a GradScaler do not fit together")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _built_in_loop(trace)
     for step in trace.first_per_place(trace.of(ScalerStep)):
-        around = list(trace.family(step))
+        around: list[Event] = list(trace.family(step))
         if not any(isinstance(e, ScalerUpdate) and same(e.scaler, step.scaler) for e in around):
             text = source_of(trace.project, step.place)
             receiver = text.partition(".step(")[0]
@@ -33,9 +33,14 @@ def check(trace: Trace) -> Iterator[Draft]:
             scaler = step.scaler.name
             yield Draft(
                 backward.place,
-                "The loss is back-propagated unscaled and the step divides the gradients by the loss scale: they vanish.",
+                "The loss is back-propagated unscaled and the step divides the gradients by the loss scale: "
+                "they vanish.",
                 (Step(step.place, "stepped through the scaler here"),),
-                fix=replace(backward.loss_place, f"{scaler}.scale({source_of(trace.project, backward.loss_place)})", "Scale the loss")
+                fix=replace(
+                    backward.loss_place,
+                    f"{scaler}.scale({source_of(trace.project, backward.loss_place)})",
+                    "Scale the loss",
+                )
                 if backward.loss_place is not None and scaler
                 else None,
             )
@@ -43,7 +48,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield from _direct(trace, direct)
 
 
-def _any_scaled(events: list[object], step: ScalerStep) -> bool:
+def _any_scaled(events: list[Event], step: ScalerStep) -> bool:
     return any(isinstance(e, Backward) and e.via == "scaler" and not e.excludes(step) for e in events)
 
 
@@ -61,7 +66,8 @@ def _built_in_loop(trace: Trace) -> Iterator[Draft]:
 def _direct(trace: Trace, step: OptimizerStep) -> Iterator[Draft]:
     if step.via != "direct":
         return
-    around = [e for e in trace.family(step) if e.root is step.root]
+    family: Iterator[Event] = trace.family(step)
+    around = [event for event in family if event.root is step.root]
     backward = nearest_before(around, step, Backward)
     if not isinstance(backward, Backward) or backward.via != "scaler":
         return
@@ -78,5 +84,3 @@ def _direct(trace: Trace, step: OptimizerStep) -> Iterator[Draft]:
         "`scaler.step(optimizer)` and `scaler.update()`.",
         (Step(backward.place, "the scaled backward"),),
     )
-
-

@@ -30,7 +30,10 @@ def check(trace: Trace) -> Iterator[Draft]:
                     place,
                     "A state from the previous iteration goes in here with its graph: this iteration's backward walks "
                     "through graphs that are already freed, or grows with each step. Detach it between steps.",
-                    (Step(part.place, "made here, in the previous iteration"), Step(loop.place, "a backward runs in each")),
+                    (
+                        Step(part.place, "made here, in the previous iteration"),
+                        Step(loop.place, "a backward runs in each"),
+                    ),
                 )
 
 

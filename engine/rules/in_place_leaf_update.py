@@ -19,7 +19,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             update.place,
-            "A leaf that requires gradients is changed in place while gradients are recorded: PyTorch raises here. Do it "
+            "A leaf that requires gradients is changed in place while gradients are recorded: PyTorch raises "
+            "here. Do it "
             "under `torch.no_grad()`.",
             (Step(target.place, "the parameter"),),
         )

@@ -17,7 +17,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             forward.place,
-            "FSDP gathers its parameters in this pass, and under `inference_mode` they become inference tensors that later "
+            "FSDP gathers its parameters in this pass, and under `inference_mode` they become inference tensors "
+            "that later "
             "training passes can not use. Use `torch.no_grad()`.",
             (Step(context.place, "inference_mode"),),
         )

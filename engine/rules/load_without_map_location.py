@@ -23,7 +23,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield Draft(
             load.place,
             "Without `map_location` each process restores these tensors onto the GPU they were saved from, so all "
-            "ranks allocate there; pass `map_location=\"cpu\"` or the rank's own device.",
+            'ranks allocate there; pass `map_location="cpu"` or the rank\'s own device.',
             (Step(launched.place, "several processes run this code"), Step(used.place, "the weights go in here")),
             fix=_fix(trace, load),
         )

@@ -61,7 +61,11 @@ def _direct_loss_of_no_grad(
     if criterion is None or len(criterion.inputs) < 2:
         return
     inside = [forward for forward in networks if forward is not criterion]
-    if inside and all(forward.grad is False for forward in inside) and not criterion.module.origin.uses & {"parameters"}:
+    if (
+        inside
+        and all(forward.grad is False for forward in inside)
+        and not criterion.module.origin.uses & {"parameters"}
+    ):
         made = [forwards.get(id(option)) for option in criterion.inputs[0].options()]
         if all(forward is not None and forward.grad is False for forward in made):
             yield _no_grad(inside[0], backward)
@@ -87,7 +91,10 @@ def _generator_cut(trace: Trace, detaches: list[Detach], forwards: dict[int, For
                         detach.place,
                         "The adversarial loss of this step is computed on a detached sample: it gives the generator no "
                         "gradient, only the other terms train it.",
-                        (Step(loss.place, "the loss that asks for \"real\""), Step(backward.place, "back-propagated here")),
+                        (
+                            Step(loss.place, 'the loss that asks for "real"'),
+                            Step(backward.place, "back-propagated here"),
+                        ),
                     )
                     break
 

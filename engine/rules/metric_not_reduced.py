@@ -18,7 +18,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         sharded = {
             id(built.loader): built
             for built in trace.family(launched, LoaderBuilt)
-            if (sampler := built.loader.keyword("sampler")) is not None and sampler.made_by.endswith("DistributedSampler")
+            if (sampler := built.loader.keyword("sampler")) is not None
+            and sampler.made_by.endswith("DistributedSampler")
         }
         for iterate in trace.family(launched, Iterate):
             if iterate.iterates is None or iterate.subject.trains or iterate.guarded("rank"):

@@ -9,7 +9,7 @@ from engine.rules.facts.text import append
 from engine.rules.facts.training import OWN_PROTOCOL
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
+from engine.trace.events import Backward, Event, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
 
 _MUST_BE_CALLED = {
     "optimizer": frozenset({"step", "zero_grad"}),
@@ -37,7 +37,7 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
     loop = trace.step_loop(zero)
     if loop is None or zero.target.role != "optimizer" or len(zero.target.options()) > 1:
         return
-    events = list(trace.within(loop))
+    events: list[Event] = list(trace.within(loop))
     steps = [event for event in events if isinstance(event, OptimizerStep)]
     if not steps or any(step.via in OWN_PROTOCOL for step in steps):
         return
@@ -54,7 +54,8 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
         return
     yield Draft(
         backward.place,
-        f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found, while another optimizer "
+        f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found, while another "
+        "optimizer "
         "of the same loop steps.",
         (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
     )

@@ -50,7 +50,7 @@ def _cleared(scope: StepScope) -> bool:
 def _unclear(trace: Trace, scope: StepScope) -> bool:
     """Whether something that was not followed may clear the gradients, or they are new in each iteration."""
     optimizer = scope.step.optimizer
-    if any(isinstance(event, HookRegistered) for event in trace.family(scope.step)):
+    if any(True for _ in trace.family(scope.step, HookRegistered)):
         return True
     for event in scope.of(FunctionCall, ModuleCreated):
         if isinstance(event, FunctionCall) and not event.name and any(a is optimizer for a in event.arguments):

@@ -24,7 +24,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             context.place,
-            "`no_sync()` covers only the backward: DDP decides in its forward whether to reduce, so gradients are still "
+            "`no_sync()` covers only the backward: DDP decides in its forward whether to reduce, so gradients "
+            "are still "
             "all-reduced for every micro-batch. Put the forward pass inside as well.",
             (Step(outside[0].place, "the forward pass, outside"), Step(backward.place, "the backward")),
         )

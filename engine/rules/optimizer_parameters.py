@@ -26,7 +26,8 @@ def check(trace: Trace) -> Iterator[Draft]:
                 break
             yield Draft(
                 created.place,
-                f"This optimizer is built before `{store.target or store.attribute}` is replaced: it keeps the parameters "
+                f"This optimizer is built before `{store.target or store.attribute}` is replaced: it keeps the "
+                "parameters "
                 "of the old layer, and the new one is never updated. Build the optimizer after the model is complete.",
                 (Step(store.place, "the layer is replaced here"),),
             )

@@ -10,7 +10,14 @@ from engine.trace import Container, Step, Trace, Value
 from engine.trace.events import Forward, FrameworkTrainer, Store
 
 _STEPS = frozenset({"validation_step", "test_step", "predict_step"})
-_GENERATIVE = ("ForCausalLM", "ForSeq2SeqLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ModelWithLMHead")
+_GENERATIVE = (
+    "ForCausalLM",
+    "ForSeq2SeqLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "ForMaskedLM",
+    "ModelWithLMHead",
+)
 
 
 @rule("PF104", "outputs-kept-on-device", "warning", "Evaluation outputs pile up on the device")
@@ -26,7 +33,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if kept:
             yield Draft(
                 store.place,
-                f"`{container.held_as}` keeps the outputs of every batch on the device, and nothing clears it. Keep what the "
+                f"`{container.held_as}` keeps the outputs of every batch on the device, and nothing clears it. "
+                "Keep what the "
                 "metric needs, on the CPU, and clear it when the epoch ends.",
                 (Step(kept[0].place, "computed on the device"),),
             )
@@ -56,7 +64,8 @@ def _trainer_logits(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             event.place,
-            "With `compute_metrics` the Trainer keeps the logits of the whole evaluation set on the device: for a language "
+            "With `compute_metrics` the Trainer keeps the logits of the whole evaluation set on the device: for "
+            "a language "
             "model that is vocabulary size for each token. Pass `preprocess_logits_for_metrics`, or set "
             "`eval_accumulation_steps`.",
             (Step(arguments.place, "no `eval_accumulation_steps` here"),),

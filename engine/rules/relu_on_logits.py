@@ -19,7 +19,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if activation is not None:
             yield Draft(
                 loss.place,
-                "The logits of this loss go through a relu: none can fall below zero, and classes at zero get no gradient. "
+                "The logits of this loss go through a relu: none can fall below zero, and classes at zero get "
+                "no gradient. "
                 "Leave the last layer linear.",
                 applied(activation, loss, "the relu"),
             )

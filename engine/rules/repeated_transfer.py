@@ -9,7 +9,9 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
 from engine.trace.events import Forward, InPlaceUpdate, Store, Transfer
 
-_NOT_TENSORS = frozenset({"module", "optimizer", "scheduler", "scaler", "loader", "number", "array", "metric", "parameter"})
+_NOT_TENSORS = frozenset(
+    {"module", "optimizer", "scheduler", "scaler", "loader", "number", "array", "metric", "parameter"}
+)
 
 
 @rule("PF802", "repeated-transfer", "warning", "Unchanging data is copied to the device in each step")
@@ -34,7 +36,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             transfer.place,
-            "This does not change from step to step and is copied to the device in each of them. Move it once, before the "
+            "This does not change from step to step and is copied to the device in each of them. Move it once, "
+            "before the "
             "loop.",
             (Step(value.place, "made here, once"), Step(loop.place, "the training loop")),
         )
@@ -46,7 +49,8 @@ def _goes_on(transfer: Transfer, forwards: list[Forward]) -> bool:
     if value.role in _NOT_TENSORS or value.is_constant or transfer.value.device:
         return False
     return any(
-        f.index > transfer.index and any(same(value, part) for i in (*f.inputs, *f.keywords.values()) for part in i.options())
+        f.index > transfer.index
+        and any(same(value, part) for i in (*f.inputs, *f.keywords.values()) for part in i.options())
         for f in forwards
     )
 
@@ -59,7 +63,7 @@ def _on_host(value: Value) -> bool:
     """A tensor that is known, or used, as one that lives on the host."""
     if value.role in _NOT_TENSORS or value.device.startswith("cuda") or value.is_constant:
         return False
-    made = [part for part in value.ancestors(limit=40)]
+    made = list(value.ancestors(limit=40))
     if any(part.device.startswith("cuda") or part.op in ("to", "cuda") for part in made):
         return False
     if value.role == "tensor" and value.op not in ("parameter-of-function", "attribute"):
@@ -70,7 +74,7 @@ def _on_host(value: Value) -> bool:
 def _changes(trace: Trace, value: Value, loop: Loop) -> bool:
     known = identities(value)
     for event in trace.within(loop, InPlaceUpdate, Store):
-        target = event.target if isinstance(event, InPlaceUpdate) else event.container
+        target = event.target if isinstance(event, InPlaceUpdate) else getattr(event, "container", None)
         if isinstance(target, Value) and not known.isdisjoint(identities(target)):
             return True
     return False

@@ -23,7 +23,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             backward.place,
-            "`retain_graph=True` on the only backward of a step keeps its saved activations alive until the next one, and "
+            "`retain_graph=True` on the only backward of a step keeps its saved activations alive until the "
+            "next one, and "
             "nothing walks the graph again.",
             (Step(loop.place, "no other backward in this loop"),),
             fix=_fix(trace, backward),

@@ -18,7 +18,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             assert seed is not None
             yield Draft(
                 built.place,
-                "A DistributedSampler splits one permutation among the ranks, so all must draw the same; with a seed from "
+                "A DistributedSampler splits one permutation among the ranks, so all must draw the same; with a "
+                "seed from "
                 "the rank, samples are repeated on some and left out on others.",
                 (Step(seed.place, "depends on the rank"),),
             )

@@ -29,7 +29,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             built.place,
-            "This sampler shuffles with its epoch number, and no `set_epoch()` was found: every epoch visits the data in "
+            "This sampler shuffles with its epoch number, and no `set_epoch()` was found: every epoch visits "
+            "the data in "
             "the same order. Call `sampler.set_epoch(epoch)` at the start of each epoch.",
             (
                 Step(epoch.loops[-1].place, "the epochs"),
@@ -66,4 +67,6 @@ def _iterates(iterate: Iterate, loaders: list[Value]) -> bool:
     if value is None:
         return False
     wanted = identities(*loaders)
-    return not wanted.isdisjoint(identities(value)) or any(id(part.origin) in wanted for part in value.ancestors(limit=30))
+    return not wanted.isdisjoint(identities(value)) or any(
+        id(part.origin) in wanted for part in value.ancestors(limit=30)
+    )

@@ -22,7 +22,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield Draft(
             save.place,
-            "Every process writes this file: they race for it, and a reader may see a half-written checkpoint. Save on one "
+            "Every process writes this file: they race for it, and a reader may see a half-written checkpoint. "
+            "Save on one "
             "rank only.",
             (Step(shown, "several processes run this code"),),
         )

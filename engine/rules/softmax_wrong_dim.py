@@ -22,6 +22,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             place, why = contradiction
             yield Draft(
                 activation.place,
-                f"This softmax runs over dimension {activation.dim}, {why}: the weights of one query do not sum to one.",
+                f"This softmax runs over dimension {activation.dim}, {why}: the weights of one query do not sum "
+                "to one.",
                 (Step(place, "used as weights here"),),
             )

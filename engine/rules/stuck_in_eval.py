@@ -19,7 +19,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if first is None:
             continue
         later = next(
-            (f for f in training if f.index > first.index and f.mode in ("eval", "mixed") and f.root is first.root), None
+            (f for f in training if f.index > first.index and f.mode in ("eval", "mixed") and f.root is first.root),
+            None,
         )
         if later is None:
             continue

@@ -46,7 +46,9 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 
 def _seldom(sync: DeviceSync, loop: Loop) -> bool:
-    return any(guard.kinds & {"modulo", "debug", "except", "rank"} for guard in sync.guards if guard.place >= loop.place)
+    return any(
+        guard.kinds & {"modulo", "debug", "except", "rank"} for guard in sync.guards if guard.place >= loop.place
+    )
 
 
 def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:

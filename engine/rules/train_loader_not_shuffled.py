@@ -14,7 +14,7 @@ _MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.
 
 @rule("PF603", "train-loader-not-shuffled", "warning", "A training loader is not shuffled")
 def check(trace: Trace) -> Iterator[Draft]:
-    built = [event for event in trace.first_per_place(trace.of(LoaderBuilt))]
+    built = list(trace.first_per_place(trace.of(LoaderBuilt)))
     for event in built:
         if not event.complete or event.loader.keyword("sampler", "batch_sampler", "3", "4") is not None:
             continue
@@ -23,7 +23,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if swapped is not None:
             yield Draft(
                 event.place,
-                "The training loader reads in order while the loader of the held-out data is shuffled: the two flags look "
+                "The training loader reads in order while the loader of the held-out data is shuffled: the two "
+                "flags look "
                 "swapped.",
                 (Step(swapped.place, "the other loader, shuffled"),),
             )
@@ -36,7 +37,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield Draft(
             event.place,
             "Training reads this loader in the same order in every epoch: "
-            + ("`shuffle=False` is passed" if shuffle is not None else "`shuffle` defaults to False") + ".",
+            + ("`shuffle=False` is passed" if shuffle is not None else "`shuffle` defaults to False")
+            + ".",
             (Step(trained.subject.place, "training reads it here"),),
             severity=None if shuffle is not None else "note",
         )
@@ -49,7 +51,12 @@ def _swapped(event: LoaderBuilt, built: list[LoaderBuilt]) -> LoaderBuilt | None
     for other in built:
         shuffled = other.loader.keyword("shuffle", "2")
         together = other.root is event.root and other.function == event.function
-        if together and shuffled is not None and shuffled.constant is True and _says(other, "val", "test", "dev", "eval"):
+        if (
+            together
+            and shuffled is not None
+            and shuffled.constant is True
+            and _says(other, "val", "test", "dev", "eval")
+        ):
             return other
     return None
 

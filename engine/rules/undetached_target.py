@@ -25,7 +25,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if key in done:
             continue
         done.add(key)
-        events: list[Event] = list(trace.within(loop)) if loop else [e for e in trace.family(backward)]
+        events: list[Event] = list(trace.within(loop)) if loop else list(trace.family(backward))
         for iteration in by_iteration(events, loop)[:1]:
             yield from _shared_graph(iteration, forwards)
 
@@ -47,7 +47,10 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
             target.place,
             "This bootstrap target is computed by the network that is being trained, with its graph: the update also "
             "moves the target. Compute it under `torch.no_grad()` or detach it.",
-            (Step(bootstrap.place, "the same network, gradients recorded"), Step(loss.place, "used as the target here")),
+            (
+                Step(bootstrap.place, "the same network, gradients recorded"),
+                Step(loss.place, "used as the target here"),
+            ),
         )
 
 
@@ -63,16 +66,23 @@ def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator
         other = next((step for step in steps if second is not None and step.index > second.index), None)
         if second is None or other is None or same(own.optimizer, other.optimizer):
             continue
-        if any(isinstance(e, ZeroGrad) and first.index < e.index < other.index and clears(e, other.optimizer) for e in events):
+        if any(
+            isinstance(e, ZeroGrad) and first.index < e.index < other.index and clears(e, other.optimizer)
+            for e in events
+        ):
             continue
         shared = _generated(first.loss, second.loss, forwards)
         if shared is None or first.excludes(second):
             continue
         yield Draft(
             first.place,
-            "This backward also reaches the network that the other optimizer updates: its gradients are still there when "
+            "This backward also reaches the network that the other optimizer updates: its gradients are still "
+            "there when "
             "that optimizer steps. Detach the generated sample for this loss.",
-            (Step(shared.place, "generated here, with its graph"), Step(other.place, "steps on both losses' gradients")),
+            (
+                Step(shared.place, "generated here, with its graph"),
+                Step(other.place, "steps on both losses' gradients"),
+            ),
         )
 
 

@@ -24,7 +24,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             remedy = "nn.ModuleList" if kind == "module" else "nn.ParameterList"
             yield Draft(
                 place,
-                f"`self.{attribute}` keeps {what} in a plain container: `parameters()`, `state_dict()` and `.to()` do not "
+                f"`self.{attribute}` keeps {what} in a plain container: `parameters()`, `state_dict()` and "
+                "`.to()` do not "
                 f"see them, so they are neither trained, saved nor moved. Use `{remedy}`.",
                 (Step(value.place, "made here"),) if value.place != place else (),
             )
@@ -66,7 +67,8 @@ def _plain_tensor(trace: Trace, attribute: str, value: Value, defined: ModuleDef
             continue
         yield Draft(
             transfer.place,
-            f"`self.{attribute}` is a plain tensor, so `.to()` on the module leaves it behind and each forward pass copies "
+            f"`self.{attribute}` is a plain tensor, so `.to()` on the module leaves it behind and each forward "
+            "pass copies "
             "it to the device. Register it as a buffer.",
             (Step(value.place, "made here"),),
             severity="warning",

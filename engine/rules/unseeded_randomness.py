@@ -27,7 +27,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         other = [Step(seed.place, f"this seeds only {', '.join(sorted(seed.what))}") for seed in seeds[:1]]
         yield Draft(
             call.place,
-            f"The first draw from {_named(call.source)}'s generator, which nothing seeds: two runs of this script differ.",
+            f"The first draw from {_named(call.source)}'s generator, which nothing seeds: two runs of this "
+            "script differ.",
             (*other, Step(backward.place, "training depends on it")),
         )
 

@@ -24,13 +24,16 @@ def check(trace: Trace) -> Iterator[Draft]:
     for call in trace.first_per_place(trace.of(FunctionCall, MethodCall)):
         if isinstance(call, FunctionCall):
             taken = call.arguments[0] if call.name == "torch.log" and call.arguments else None
-        else:
+        elif isinstance(call, MethodCall):
             taken = call.receiver if call.method == "log" else None
+        else:
+            continue
         activation = activation_of(taken, "sigmoid", "probabilities")
         if activation is not None:
             better = "logsigmoid" if activation.kind == "sigmoid" else "log_softmax"
             yield Draft(
                 call.place,
-                f"The logarithm of a saturated activation is -inf in float32; `{better}` computes both in one stable step.",
+                f"The logarithm of a saturated activation is -inf in float32; `{better}` computes both in one "
+                "stable step.",
                 (Step(activation.place, "the activation"),),
             )

@@ -28,7 +28,8 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             yield Draft(
                 generator.place,
-                f"`self.{name}` is copied into every loader worker with the same state, so workers draw the same numbers. "
+                f"`self.{name}` is copied into every loader worker with the same state, so workers draw the "
+                "same numbers. "
                 "Make the generator in the worker, from its seed.",
                 (Step(drawn.place, "drawn from here, in the worker"), Step(built.place, "several workers")),
             )

@@ -9,7 +9,7 @@ from engine.rules.facts.order import by_iteration, nearest_before
 from engine.rules.facts.training import StepScope, backwards_before, modulo_guard, step_scopes
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, OptimizerStep, ZeroGrad
+from engine.trace.events import Backward, Event, OptimizerStep, ZeroGrad
 
 
 @rule("PF206", "zero-grad-misplaced", "error", "Gradients are cleared before the optimizer has used them")
@@ -29,11 +29,11 @@ def _certainly_clears(zero: ZeroGrad, step: OptimizerStep) -> bool:
     return not modules_behind(step.optimizer).isdisjoint(identities(zero.target))
 
 
-def _erased(events: list[object], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+def _erased(events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     step = scope.step
     if zero.index > step.index:
         return
-    backward = nearest_before(events, zero, Backward)  # type: ignore[arg-type]
+    backward = nearest_before(events, zero, Backward)
     if backward is None or modulo_guard(zero, scope.loop):
         return
     for other in events:
@@ -63,7 +63,7 @@ def _micro_batch(zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     )
 
 
-def _accumulate_context(events: list[object], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+def _accumulate_context(events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     context = zero.context("accumulate")
     if context is None or zero.index > scope.step.index:
         return

@@ -10,11 +10,14 @@ _DATA_PARALLEL = frozenset({"ddp", "fsdp", "fabric"})
 
 def distributed_by(trace: Trace, event: Event) -> Event | None:
     """What shows that the code around an event runs in several processes: nearest in the same class or script."""
+    other: Event
     for other in trace.family(event):
         if isinstance(other, ProcessGroupInit) or (isinstance(other, Wrapped) and other.how in _DATA_PARALLEL):
             return other
     for other in trace.of(ProcessGroupInit, Wrapped):
-        if other.place.path == event.place.path and not (isinstance(other, Wrapped) and other.how not in _DATA_PARALLEL):
+        if other.place.path == event.place.path and not (
+            isinstance(other, Wrapped) and other.how not in _DATA_PARALLEL
+        ):
             return other
     return None
 
