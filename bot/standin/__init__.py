@@ -20,9 +20,10 @@ What a client needs to know
     ``repository.installation_id``, ``repository.id``, ``repository.full_name``, ``pull.number``
 
 ``StandIn(*, app=None, webhook_url=None, clock=time.time, enterprise=False, permissions=None, api_versions=...,
-hourly_limit=5000, settings...)``
+hourly_limit=5000, most_tree_entries=100_000, content_limit=None)``
     ``webhook_url`` may be set later as an attribute. ``clock`` returns epoch seconds. ``permissions`` replaces the
-    App's set, for example ``{"checks": "write", "contents": "read", "metadata": "read"}``.
+    App's set, for example ``{"checks": "write", "contents": "read", "metadata": "read"}``. ``content_limit``: comments
+    and reviews that one minute of the clock takes before the secondary limit answers (GitHub: 80).
 
 Making state (all synchronous)
     ``add_repository(path, *, owner="acme", name=None, private=False, installed=True, default_branch=None)``
@@ -33,6 +34,7 @@ Making state (all synchronous)
     ``add_comment(pull, author, body)``, ``edit_comment(comment, body)``: a person writes in the conversation
     ``add_reply(review_comment, author, body)``: a person answers in a review thread
     ``resolve(review_comment, by)``: a person resolves the thread
+    ``rename(repository, name)``: the old name redirects from then on
     ``set_permission(repository, login, "admin" | "maintain" | "write" | "triage" | "read" | "none")``
     ``installation_token(repository)``: a token string, for tests that speak HTTP themselves
     ``jwt(seconds=540)``: an App token signed with the App's key

@@ -101,6 +101,14 @@ class AccountDocuments:
     def owner(self, login: str) -> Json:
         return {**self.user(login), "type": "Organization"}
 
+    def organization(self, login: str) -> Json:
+        """The owner as webhooks add it beside the repository."""
+        api = f"{self.api}/orgs/{login}"
+        links = {f"{name}_url": f"{api}/{name}" for name in ("repos", "events", "hooks", "issues")}
+        facts = {"login": login, "id": user_id(login), "node_id": f"O_{user_id(login)}", "url": api, **links}
+        members = {"members_url": f"{api}/members{{/member}}", "public_members_url": f"{api}/public_members{{/member}}"}
+        return {**facts, **members, "avatar_url": f"{self.web}/{login}.png", "description": None}
+
     def app(self) -> Json:
         app = self.github.app
         return {
@@ -175,6 +183,7 @@ class AccountDocuments:
             "default_branch": repository.default_branch,
             "is_template": False,
             "topics": [],
+            "custom_properties": {},
             "has_issues": True,
             "has_projects": True,
             "has_wiki": True,

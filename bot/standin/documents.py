@@ -156,7 +156,8 @@ class Documents(AccountDocuments):
         )
         pull_links = {name: document[name] for name in ("url", "html_url", "diff_url", "patch_url", "merged_at")}
         more = {"url": url, "repository_url": api, "node_id": f"I_{pull.id}", "comments_url": f"{url}/comments"}
-        links = {"labels_url": f"{url}/labels{{/name}}", "events_url": f"{url}/events"}
+        links: Json = {"labels_url": f"{url}/labels{{/name}}", "events_url": f"{url}/events"}
+        links["reactions"] = self.reactions(pull.id, "pull", url)
         return {**{name: document[name] for name in kept}, **more, **links, "pull_request": pull_links}
 
     def file(self, repository: Repository, file: ChangedFile, head_sha: str) -> Json:
@@ -230,6 +231,18 @@ class Documents(AccountDocuments):
             "url": f"{self.api}/repos/{repository.full_name}/git/blobs/{sha}",
         }
 
+    def head_commit(self, commit: CommitFacts) -> Json:
+        """A commit in the short form of webhooks and check suites."""
+        person = {"name": commit.author, "email": commit.email}
+        return {
+            "id": commit.sha,
+            "tree_id": commit.tree_sha,
+            "message": commit.message,
+            "timestamp": commit.date,
+            "author": person,
+            "committer": person,
+        }
+
     def _pull_minimal(self, pull: PullRequest) -> Json:
         url = f"{self.api}/repos/{pull.repository.full_name}"
         repo = {"id": pull.repository.id, "url": url, "name": pull.repository.name}
@@ -255,7 +268,6 @@ class Documents(AccountDocuments):
         runs = [run for run in self.github.checks if run.suite is suite]
         finished = [run.conclusion for run in runs if run.conclusion]
         git = repository.git.commit(suite.head_sha)
-        person = {"name": git.author, "email": git.email}
         return {
             "id": suite.id,
             "node_id": f"CS_{suite.id}",
@@ -273,14 +285,7 @@ class Documents(AccountDocuments):
             "updated_at": stamp(suite.created_at),
             "latest_check_runs_count": len(runs),
             "check_runs_url": f"{url}/check-runs",
-            "head_commit": {
-                "id": git.sha,
-                "tree_id": git.tree_sha,
-                "message": git.message,
-                "timestamp": git.date,
-                "author": person,
-                "committer": person,
-            },
+            "head_commit": self.head_commit(git),
         }
 
     def check_run(self, run: CheckRun) -> Json:
@@ -398,7 +403,7 @@ class Documents(AccountDocuments):
             "updated_at": stamp(comment.updated_at),
             "issue_url": f"{api}/issues/{pull.number}",
             "author_association": "NONE",
-            "performed_via_github_app": self.app() if comment.is_bot else None,
+            "performed_via_github_app": self.app() if comment.author == self.github.app.bot_login else None,
             "reactions": self.reactions(comment.id, "issue", url),
         }
 

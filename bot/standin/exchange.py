@@ -16,6 +16,12 @@ LONGEST_BODY = 65_536
 """Characters that a comment, a review or a review comment may hold."""
 
 
+SECONDARY = (
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. "
+    "If you reach out to GitHub Support for help, please include the request ID."
+)
+
+
 @dataclass
 class Answer:
     status: int = 200

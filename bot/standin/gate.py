@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bot.standin import graphql_api
 from bot.standin.description import Operation, find_operation
-from bot.standin.exchange import HANDLERS, Answer, Refused, Request, forbidden, invalid, not_found
+from bot.standin.exchange import HANDLERS, SECONDARY, Answer, Refused, Request, forbidden, invalid, not_found
 from bot.standin.state import Call, Json, Repository, Token
 
 if TYPE_CHECKING:
@@ -22,12 +22,30 @@ UNICORN = (
     "<!DOCTYPE html><html><head><title>Unicorn!</title></head>"
     "<body><p>This page is taking too long to load.</p></body></html>"
 )
-SECONDARY = (
-    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. "
-    "If you reach out to GitHub Support for help, please include the request ID."
-)
 SECONDARY_WAIT_SECONDS = 60
 DOCUMENTATION = "https://docs.github.com/rest"
+
+
+CREATES_CONTENT = frozenset(
+    (
+        "issues/create-comment",
+        "pulls/create-review",
+        "pulls/create-review-comment",
+        "pulls/create-reply-for-review-comment",
+    )
+)
+"""Calls that count against the limit of content creation: 80 a minute in general."""
+REMOVALS_VERSION = "2026-03-10"
+REMOVED_FIELDS = frozenset(("has_downloads", "use_squash_pr_title_as_default"))
+
+
+def without(document: Any, names: frozenset[str]) -> Any:
+    """A JSON document without the fields that a newer API version dropped, at any depth."""
+    if isinstance(document, dict):
+        return {name: without(value, names) for name, value in document.items() if name not in names}
+    if isinstance(document, list):
+        return [without(entry, names) for entry in document]
+    return document
 
 
 class HtmlError(Exception):
@@ -72,7 +90,7 @@ class Gate:
                 self.fail(fault, http)
             body = self.json(raw)
             token = self.identify(http, operation)
-            github.spend(token)
+            github.spend(token, creates=operation is not None and operation.name in CREATES_CONTENT)
             if operation is None:
                 answer = graphql_api.execute(github, token, body)
             else:
@@ -84,6 +102,8 @@ class Gate:
             return web.Response(status=error.status, text=UNICORN, content_type="text/html")
         except Refused as refusal:
             answer = self.refusal(refusal)
+        if http.headers.get("X-GitHub-Api-Version", "") >= REMOVALS_VERSION:
+            answer.body = without(answer.body, REMOVED_FIELDS)
         if operation is not None and operation.permissions:
             needs = "; ".join(f"{permission}={level}" for permission, level in operation.permissions)
             answer.headers["X-Accepted-GitHub-Permissions"] = needs
@@ -165,6 +185,11 @@ class Gate:
         if "repo" not in parameters:
             return None
         repository = self.github.find_repository(parameters["owner"], parameters["repo"])
+        if repository is None and (renamed := self.github.renamed(parameters["owner"], parameters["repo"])):
+            # Old names lead to the new one for ever; what writes must keep its method, hence 307.
+            place = operation.path.format(**{**parameters, "owner": renamed.owner, "repo": renamed.name})
+            status = 301 if operation.method == "GET" else 307
+            raise Refused(status, "Moved Permanently", Location=f"{self.github.url}{place}")
         if repository is None or (operation.needs == "app" and not repository.installed):
             raise not_found()
         if operation.needs == "app":

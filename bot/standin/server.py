@@ -13,7 +13,7 @@ from bot.standin import operations as _operations  # noqa: F401  registers the o
 from bot.standin.anchors import anchor, moved
 from bot.standin.app import App, installation_token
 from bot.standin.documents import Documents
-from bot.standin.exchange import Refused, not_found
+from bot.standin.exchange import SECONDARY, Refused, not_found
 from bot.standin.gate import Gate
 from bot.standin.git import GitFolder, UnknownRevision
 from bot.standin.state import (
@@ -48,6 +48,7 @@ class StandIn:
         api_versions: Sequence[str] = API_VERSIONS,
         hourly_limit: int = 5000,
         most_tree_entries: int = 100_000,
+        content_limit: int | None = None,
     ) -> None:
         self.app = app or App()
         if permissions is not None:
@@ -59,6 +60,9 @@ class StandIn:
         self.api_versions = tuple(api_versions)
         self.hourly_limit = hourly_limit
         self.most_tree_entries = most_tree_entries
+        self.content_limit = content_limit
+        self._created: list[float] = []
+        self._old_names: dict[str, Repository] = {}
         self.repositories: list[Repository] = []
         self.pulls: list[PullRequest] = []
         self.suites: list[CheckSuite] = []
@@ -286,6 +290,14 @@ class StandIn:
         for comment in self.thread(review_comment.thread_id):
             comment.resolved_by = by
 
+    def rename(self, repository: Repository, name: str) -> None:
+        """Gives a repository a new name; the old one redirects."""
+        self._old_names[repository.full_name.lower()] = repository
+        repository.name = name
+
+    def renamed(self, owner: str, name: str) -> Repository | None:
+        return self._old_names.get(f"{owner}/{name}".lower())
+
     def set_permission(self, repository: Repository, login: str, role: str) -> None:
         self.people.add(login)
         repository.permissions[login] = role
@@ -348,8 +360,14 @@ class StandIn:
         except UnknownRevision:
             raise not_found() from None
 
-    def spend(self, token: Token | None) -> None:
+    def spend(self, token: Token | None, *, creates: bool = False) -> None:
         """Counts a request against the hour of its installation; refuses it when the hour is used up."""
+        now = self.clock()
+        if creates and self.content_limit is not None:
+            self._created = [moment for moment in self._created if moment > now - 60]
+            if len(self._created) >= self.content_limit:
+                raise Refused(403, SECONDARY, Retry_After="60")
+            self._created.append(now)
         if token is None:
             return
         start, used = self._hour(token)

@@ -96,6 +96,7 @@ class Webhooks:
             payload["repository"] = self.github.documents.repository(repository)
             installation: Json = {"id": repository.installation_id, "node_id": f"MDI{repository.installation_id}"}
             payload.setdefault("installation", installation)
+            payload["organization"] = self.github.documents.organization(repository.owner)
         payload["sender"] = self.github.documents.user(sender)
         payload.update(extra or {})
         return await self.send(event, action, payload, repository, guid or str(uuid.uuid4()), lose=lose)
@@ -133,12 +134,8 @@ class Webhooks:
             }
         if event == "push":
             commit = repository.git.commit(repository.default_branch)
-            head: Json = {
-                "id": commit.sha,
-                "tree_id": commit.tree_sha,
-                "message": commit.message,
-                "timestamp": commit.date,
-            }
+            page = f"{self.github.web_url}/{repository.full_name}"
+            head: Json = {**documents.head_commit(commit), "distinct": True, "url": f"{page}/commit/{commit.sha}"}
             files = repository.git.diff(commit.parents[0], commit.sha) if commit.parents else []
             for status, name in (("added", "added"), ("removed", "removed"), ("modified", "modified")):
                 head[name] = [file.path for file in files if file.status == status]
@@ -152,6 +149,8 @@ class Webhooks:
                 "created": False,
                 "deleted": False,
                 "forced": False,
+                "base_ref": None,
+                "compare": f"{page}/compare/{before[:12]}...{commit.sha[:12]}",
                 "pusher": {"name": "octocat", "email": "octocat@users.noreply.github.com"},
             }
         if event == "merge_group":
@@ -162,7 +161,7 @@ class Webhooks:
                     "head_ref": f"refs/heads/gh-readonly-queue/{repository.default_branch}/pr-1-{sha}",
                     "base_sha": sha,
                     "base_ref": f"refs/heads/{repository.default_branch}",
-                    "head_commit": {"id": sha, "message": repository.git.commit(sha).message},
+                    "head_commit": documents.head_commit(repository.git.commit(sha)),
                 }
             }
         if event == "ping":

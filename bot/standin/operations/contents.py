@@ -46,6 +46,8 @@ def get_content(request: Request) -> Answer:
         raise not_found() from None
     url = f"{request.github.url}/repos/{repository.full_name}"
 
+    submodule = "submodule" if request.version >= "2026-03-10" else "file"
+
     def entry(name: str, entry_path: str, entry_kind: str, entry_sha: str, size: int) -> Json:
         contents, git = f"{url}/contents/{entry_path}?ref={ref}", f"{url}/git/{entry_kind}s/{entry_sha}"
         page = f"{request.github.web_url}/{repository.full_name}/{entry_kind}/{commit}/{entry_path}"
@@ -58,7 +60,7 @@ def get_content(request: Request) -> Answer:
             "html_url": page,
             "git_url": git,
             "download_url": page if entry_kind == "blob" else None,
-            "type": {"blob": "file", "tree": "dir", "commit": "submodule"}[entry_kind],
+            "type": {"blob": "file", "tree": "dir", "commit": submodule}[entry_kind],
             "_links": {"self": contents, "git": git, "html": page},
         }
 

@@ -170,3 +170,22 @@ async def test_permission_of_people(github: StandIn, repository: Repository, cal
     assert (found.body["permission"], found.body["role_name"]) == ("write", "maintain")
     assert (await call("GET", "~/collaborators/octocat/permission")).body["permission"] == "read"
     assert (await call("GET", "~/collaborators/nobody/permission")).status == 404
+
+
+async def test_too_much_content_in_a_minute_is_refused(
+    github: StandIn, pull: PullRequest, call: Client, clock: Clock
+) -> None:
+    github.content_limit = 2
+    answers = [await call("POST", "~/issues/1/comments", {"body": "b"}) for _ in range(3)]
+    assert [answer.status for answer in answers] == [201, 201, 403]
+    assert answers[2].headers["Retry-After"] == "60"
+    clock.now += 60
+    assert (await call("POST", "~/issues/1/comments", {"body": "b"})).status == 201
+
+
+async def test_an_old_name_redirects(github: StandIn, pull: PullRequest, call: Client) -> None:
+    github.rename(pull.repository, "coach")
+    moved = await call("GET", "~/pulls/1")
+    assert (moved.status, moved.headers["Location"]) == (301, f"{github.url}/repos/acme/coach/pulls/1")
+    assert (await call("GET", moved.headers["Location"])).body["number"] == 1
+    assert (await call("POST", "~/issues/1/comments", {"body": "b"})).status == 307
