@@ -185,6 +185,7 @@ class Store(Event):
     attribute: str = ""
     #: The span of the expression that is stored.
     value_place: Place | None = None
+    inplace: bool = False
 
 
 @dataclass(eq=False)
@@ -513,6 +514,10 @@ class MethodCall(Event):
     keywords: dict[str, Value] = field(default_factory=dict)
     result: Value = None  # type: ignore[assignment]
     discarded: bool = False
+    #: Train/eval mode of the receiver at that point (for what turns out to be a module).
+    mode: str = ""
+    mode_set_at: Place | None = None
+    bypasses: Value | None = None
 
 
 @dataclass(eq=False)
@@ -525,6 +530,10 @@ class FunctionCall(Event):
     keywords: dict[str, Value] = field(default_factory=dict)
     result: Value = None  # type: ignore[assignment]
     discarded: bool = False
+    #: Train/eval mode of the receiver at that point (for what turns out to be a module).
+    mode: str = ""
+    mode_set_at: Place | None = None
+    bypasses: Value | None = None
 
 
 @dataclass(eq=False)

@@ -35,11 +35,8 @@ from engine.trace.places import Loop, Place, Step
 if TYPE_CHECKING:
     import ast
 
-_VIEWS = frozenset(
-    "view reshape flatten squeeze unsqueeze permute transpose t contiguous float double half bfloat16 type to cuda cpu "
-    "clone expand getitem getattr unflatten swapaxes movedim narrow select chunk split unbind element squeeze_ "
-    "unsqueeze_ requires_grad_ detach data type_as rename values items keys get mT T H index_select gather take "
-    "join stack cat cat_ hstack vstack concat rearrange pop masked_select repeat tile".split()
+_VIEWS = frozenset(["forward-result"]) | frozenset(
+    ["view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "contiguous", "float", "double", "half", "bfloat16", "type", "to", "cuda", "cpu", "clone", "expand", "getitem", "getattr", "unflatten", "swapaxes", "movedim", "narrow", "select", "chunk", "split", "unbind", "element", "squeeze_", "unsqueeze_", "requires_grad_", "detach", "data", "type_as", "rename", "values", "items", "keys", "get", "mT", "T", "H", "index_select", "gather", "take", "join", "stack", "cat", "cat_", "hstack", "vstack", "concat", "rearrange", "pop", "masked_select", "repeat", "tile"]
 )
 
 
@@ -88,8 +85,26 @@ class Value:
     #: `ddp`, `fsdp`, `data-parallel`, `deepspeed`, `accelerate`, `fabric`, `compile`, `copy` (deepcopy) ...
     wrapping: str = ""
     steps: tuple[Step, ...] = ()
-    #: Whether the value is one of several possibilities; see Choice.
-    _graph: bool | None | str = field(default="unset", repr=False)
+    #: Attributes seen on it (submodules, fields), and the module or object that it is an attribute or element of.
+    attributes: dict[str, Value] = field(default_factory=dict)
+    member_of: Value | None = None
+    #: The result of an unknown call that a backward starts from although no argument carries a graph.
+    makes_graph: bool = False
+    #: What a number or condition is about: `rank`, `local-rank`, `world-size`, `modulo`, `debug`, `grad-enabled`.
+    about: frozenset[str] = frozenset()
+    #: For `modulo`: the source text of the divisor.
+    divisor: str = ""
+    #: The framework object (Accelerator, Fabric) that prepared it.
+    prepared: Value | None = None
+    #: Loops in whose body it (container, accumulator, attribute) is emptied or replaced.
+    reset_in: set[int] = field(default_factory=set)
+    #: Registered with register_buffer.
+    buffer: bool = False
+    #: For `a = a + v`: the value that was added to.
+    accumulates: Value | None = None
+    #: Default of a function's parameter.
+    default: Value | None = None
+    _graph: bool | str | None = field(default="unset", repr=False)
 
     # ---- questions rules ask -------------------------------------------------------------------------------------
 
@@ -126,6 +141,25 @@ class Value:
         return None
 
     @property
+    def rank(self) -> bool:
+        """Whether it is (or is made from) this process's rank or the world size."""
+        return any(
+            not value.about.isdisjoint(("rank", "local-rank", "world-size")) for value in self.ancestors(limit=200)
+        )
+
+    @property
+    def submodules(self) -> tuple[Value, ...]:
+        """The modules registered directly in a module (attributes, Sequential arguments, ModuleList elements)."""
+        found: list[Value] = []
+        for child in self.attributes.values():
+            for option in child.options():
+                if option.role == "module" and option is not self:
+                    found.append(option)
+                elif isinstance(option, Container) and option.registered:
+                    found.extend(item for item in option.elements() if item.role == "module")
+        return tuple(dict.fromkeys(found))
+
+    @property
     def carries_graph(self) -> bool | None:
         """Whether it holds an autograd graph; None where the program's unknown parts decide. Final after the run."""
         if self._graph == "unset":
@@ -138,20 +172,36 @@ class Value:
             return True
         if self.detached or self.grad is False or self.role in ("number", "array", "device"):
             return False
-        if self.op in ("data-element", "parameter-of-function", "literal"):
-            return None if self.op == "parameter-of-function" else False
-        if self.op in ("call", "method-call") and self.callee is not None:
-            source = self.callee
-            if source.role == "module" or source.role == "method-of-module":
-                # A model's output has a graph if its parameters do; freezing is told by requires_grad on the module.
-                if source.origin.requires_grad is False or source.requires_grad is False:
-                    return any_graph(self.parents)
-                return None if self.grad is None else True
-            inside = any_graph(p for p in self.parents if p is not source)
-            if inside:
-                return True
+        if self.makes_graph:
+            return None if self.grad is None else True
+        if self.op in ("data-element", "literal", "loop-index"):
+            return False
+        if self.op in ("parameter-of-function", "attribute", "unknown"):
             return None
+        if self.op == "forward-result" and self.callee is not None:
+            inside = any_graph(self.parents)
+            return inside if inside is not None else (None if self.grad is None else True)
+        if self.op in ("call", "method-call") and self.callee is not None:
+            source = self.callee.origin
+            inside = any_graph(p for p in self.parents if p is not self.callee)
+            if self.callee.role == "module" and self.op == "call":
+                # A model's output has a graph if its parameters do; freezing shows as requires_grad on the module.
+                if source.requires_grad is False or self.callee.requires_grad is False or not may_learn(self.callee):
+                    return inside
+                return None if self.grad is None else True
+            return True if inside else None
         return any_graph(self.parents)
+
+    def contains(self, *classes: str) -> bool | None:
+        """Whether a module holds one of these torch.nn classes (`BatchNorm2d`, `Dropout` ...) at any depth.
+
+        None where parts of it are unknown."""
+        return _contains(self, frozenset(classes), set())
+
+    @property
+    def has_parameters(self) -> bool | None:
+        """Whether a module has parameters of its own or below; None where parts are unknown."""
+        return may_learn(self)
 
     def ancestors(self, through_detach: bool = True, limit: int = 4000) -> Iterator[Value]:
         """Everything it was made from, nearest first, itself included."""
@@ -205,6 +255,66 @@ def any_graph(values: Any) -> bool | None:
     return None if unknown else False
 
 
+#: torch.nn classes that only arrange or compute: filled from the torch tables by the interpreter.
+PARAMETERLESS_CLASSES: set[str] = set()
+
+
+def _parts(module: Value) -> Iterator[Value]:
+    """Submodules and parameters of a module, through containers."""
+    for child in module.attributes.values():
+        for option in child.options():
+            if isinstance(option, Container):
+                yield from (item for item in option.elements() if item.role in ("module", "parameter", None))
+            elif option.role in ("module", "parameter"):
+                yield option
+            elif option.role is None and option.op in ("parameter-of-function", "call") and "()" in option.uses:
+                yield option
+
+
+def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | None:
+    module = module.origin if module.wrapping != "copy" else (module.wrapped or module)
+    if id(module) in seen or len(seen) > 500:
+        return False
+    seen.add(id(module))
+    if isinstance(module, Choice):
+        results = [_contains(option, classes, seen) for option in module.options()]
+        return True if any(results) else (None if None in results else False)
+    last = module.made_by.rsplit(".", 1)[-1]
+    if module.made_by.startswith("torch.nn.") and last in classes:
+        return True
+    if module.cls is None and not module.made_by.startswith("torch.nn."):
+        return None
+    unknown = False
+    for part in _parts(module):
+        if part.role == "parameter":
+            continue
+        found = _contains(part, classes, seen)
+        if found:
+            return True
+        unknown = unknown or found is None
+    return None if unknown else False
+
+
+def may_learn(module: Value, depth: int = 0) -> bool | None:
+    """False only where a module is known to have no parameters. A falsy None counts as unknown: see has_parameters."""
+    if isinstance(module, Choice):
+        return True
+    module = module.origin
+    last = module.made_by.rsplit(".", 1)[-1]
+    if module.made_by.startswith("torch.nn.") and module.cls is None:
+        if last in PARAMETERLESS_CLASSES:
+            return False
+        if last not in ("Sequential", "ModuleList", "ModuleDict"):
+            return True
+    elif module.cls is None:
+        return True
+    if depth > 12:
+        return True
+    return any(part.role != "module" or may_learn(part, depth + 1) for part in _parts(module)) or bool(
+        module.cls is not None and module.cls.bases and module.cls.bases[0].startswith(("transformers.", "torchvision."))
+    )
+
+
 @dataclass(eq=False)
 class Constant(Value):
     """A Python constant."""
@@ -250,6 +360,8 @@ class Container(Value):
     #: Attribute or global that holds it, e.g. `self.losses`; such a container outlives the function.
     held_as: str = ""
     cleared: bool = False
+    #: Given to ModuleList, Sequential and the like: its modules are registered there.
+    registered: bool = False
 
     def elements(self) -> tuple[Value, ...]:
         return tuple(self.items) + tuple(v for v in self.entries.values() if v not in self.items)
@@ -268,9 +380,13 @@ class ClassValue(Value):
     bases: tuple[str, ...] = ()
     methods: dict[str, Value] = field(default_factory=dict)
     members: dict[str, Value] = field(default_factory=dict)
+    #: Has a base that could not be resolved.
+    bases_unknown: bool = False
     #: `module`, `dataset`, `iterable-dataset`, `lightning-module`, `lightning-data`, `hf-trainer`, `sampler`,
     #: `autograd-function`, `dataclass`, `optimizer`, `scheduler`, `callback`, or empty.
     family: str = ""
+    #: Whether the class asks for its rank, the world size or its loader worker.
+    mentions_rank: bool = False
 
     def lineage(self) -> Iterator[ClassValue]:
         yield self

@@ -1,0 +1,315 @@
+"""From files to a Trace: which roots are analysed, in which order, and with what."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Sequence
+
+from engine.frameworks.torch_core import PARAMETERLESS
+from engine.interpreter.calls import LIGHTNING_EVALUATION
+from engine.interpreter.loading import Loading
+from engine.interpreter.machine import ROOT_BUDGET, BudgetSpent
+from engine.interpreter.roles import finish
+from engine.interpreter.state import Frame
+from engine.project import Project, UnreadableFile
+from engine.trace import events
+from engine.trace.places import Context, Place, Root
+from engine.trace.trace import Trace
+from engine.trace.values import (
+    PARAMETERLESS_CLASSES,
+    ClassValue,
+    Constant,
+    Container,
+    External,
+    FunctionValue,
+    Value,
+)
+
+PARAMETERLESS_CLASSES.update(PARAMETERLESS)
+#: Enough for deeply nested sources; statement and call nesting are limited on their own.
+_RECURSION_LIMIT = 6_000
+_SOURCES = (".py", ".ipynb")
+
+
+class Interpreter(Loading):
+    """Runs the analysis of one project."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self.bypasses = {}
+        self.functions = []
+        self.loading = set()
+        self.shared_instances = {}
+
+    def constant_at(self, place: Place, value: object) -> Value:
+        return Constant(place=place, op="literal", value=value, name=str(value))
+
+    def run(self, paths: Sequence[str]) -> Trace:
+        """Analyse these files and what they import."""
+        for path in paths:
+            if not self.relevant(path):
+                self.trace.skipped.append(path)
+                continue
+            self.load_module(path)
+        self._run_roots()
+        finish(self.trace, self.shared_instances)
+        return self.trace
+
+    # ---- roots ---------------------------------------------------------------------------------------------------
+
+    def _run_roots(self) -> None:
+        """Functions that nothing reached, callers before callees."""
+        called = self._called_names()
+        position = 0
+        for likely_called in (False, True):
+            position = 0
+            while position < len(self.functions):
+                function = self.functions[position]
+                position += 1
+                if id(function.node) in self.reached:
+                    continue
+                names = called.get(function.name, set())
+                is_called = bool(names - {id(function.node)})
+                if is_called and not likely_called:
+                    continue
+                self._run_root(function)
+        for cls in self.trace.classes:
+            # A class whose methods were all reached still has a shape of its own that rules ask for.
+            if cls.family in ("module", "lightning-module") and id(cls) not in self.shared_instances:
+                self._shared_instance(cls)
+
+    def _called_names(self) -> dict[str, set[int]]:
+        """For each called name, the functions (by node) in which the calls stand."""
+        found: dict[str, set[int]] = {}
+        for source in self.sources.values():
+            stack: list[tuple[ast.AST, int]] = [(source.tree, 0)]
+            while stack:
+                node, owner = stack.pop()
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    owner = id(node)
+                elif isinstance(node, ast.Call):
+                    name = (
+                        node.func.id
+                        if isinstance(node.func, ast.Name)
+                        else node.func.attr
+                        if isinstance(node.func, ast.Attribute)
+                        else ""
+                    )
+                    if name:
+                        found.setdefault(name, set()).add(owner)
+                    for argument in (*node.args, *(k.value for k in node.keywords)):
+                        # A function handed on as an argument is called by whoever takes it.
+                        if isinstance(argument, ast.Name):
+                            found.setdefault(argument.id, set()).add(owner)
+                stack.extend((child, owner) for child in ast.iter_child_nodes(node))
+        return found
+
+    def _run_root(self, function: FunctionValue) -> None:
+        self.reached.add(id(function.node))
+        self.budget = ROOT_BUDGET
+        receiver: Value | None = None
+        if function.owner is not None and function.kind_of_method != "static":
+            receiver = (
+                function.owner if function.kind_of_method == "class" else self._shared_instance(function.owner)
+            )
+        place = function.place
+        self.root = Root("method" if receiver is not None else "function", function.path, function.qualified, place)
+        self.root.owner = receiver if not isinstance(receiver, ClassValue) else None
+        self.trace.roots.append(self.root)
+        self._reset_position()
+        frame = self._base_frame(function.path)
+        self.frames.append(frame)
+        try:
+            if receiver is not None:
+                self._lightning_context(function)
+                function = self.bind_method(function, receiver)
+            wrapped = self._decorated(function, function.node)
+            if wrapped is not None:
+                function = wrapped if isinstance(wrapped, FunctionValue) else function
+            inner = self.new_frame(function)
+            self._symbolic_parameters(inner, function)
+            self.run_function(inner, function, function.node)
+        except BudgetSpent:
+            self.trace.truncated.add(function.path)
+        except RecursionError:
+            self.trace.failed.setdefault(function.path, f"{function.qualified}: nested too deeply")
+        finally:
+            self.frames.clear()
+            self._reset_position()
+
+    def _base_frame(self, path: str) -> Frame:
+        env = self.load_module(path)
+        return Frame(path=path, env=env, globals=env)
+
+    def _reset_position(self) -> None:
+        self.stack, self.loops, self.iterations, self.guards, self.contexts = [], [], [], [], []
+        self.active_functions = []
+        self.grad = True
+        self.modes = {}
+
+    def _lightning_context(self, function: FunctionValue) -> None:
+        """Lightning runs evaluation hooks without gradients; the hook is a root, so its caller's context is added."""
+        owner = function.owner
+        if owner is None:
+            return
+        family = owner.family
+        if (family == "lightning-module" and function.name in LIGHTNING_EVALUATION) or (
+            family == "autograd-function" and function.name in ("forward", "backward")
+        ):
+            self.contexts.append(Context("no_grad", function.place, True, text=f"called by {family}"))
+            self.grad = False
+
+    def _shared_instance(self, cls: ClassValue) -> Value:
+        """The instance whose methods are analysed as roots; its constructor runs with unknown arguments."""
+        found = self.shared_instances.get(id(cls))
+        if found is not None:
+            return found
+        saved = (self.root, self.stack, self.loops, self.iterations, self.guards, self.contexts, self.grad, self.modes)
+        saved_frames, self.frames = self.frames, []
+        self.root = Root("method", cls.path, f"{cls.name}.__init__", cls.place)
+        self._reset_position()
+        self.frames.append(self._base_frame(cls.path))
+        instance = self.make(cls.node or ast.Pass(), "construct", cls=cls)
+        instance.place = cls.place
+        instance.name, instance.made_by = "self", cls.name
+        instance.role = "module" if cls.family in ("module", "lightning-module") else (
+            {"dataset": "dataset", "iterable-dataset": "dataset", "optimizer": "optimizer", "sampler": "sampler",
+             "hf-trainer": "trainer", "scheduler": "scheduler", "loader": "loader"}.get(cls.family, "instance"))  # fmt: skip
+        self.shared_instances[id(cls)] = instance
+        self.trace.instances[id(cls)] = instance
+        self.root.owner = instance
+        self.trace.roots.append(self.root)
+        init = cls.method("__init__")
+        self.budget = max(self.budget, ROOT_BUDGET)
+        try:
+            if isinstance(init, FunctionValue):
+                self.reached.add(id(init.node))
+                bound = self.bind_method(init, instance)
+                inner = self.new_frame(bound)
+                self._symbolic_parameters(inner, bound)
+                self.run_function(inner, bound, init.node)
+            elif cls.family == "dataclass":
+                for name, member in cls.members.items():
+                    value = self.make(member_node(cls), "parameter-of-function", name=name)
+                    value.default = member
+                    self.set_attribute(instance, name, value)
+        except (BudgetSpent, RecursionError):
+            self.trace.truncated.add(cls.path)
+        finally:
+            self.frames = saved_frames
+            (self.root, self.stack, self.loops, self.iterations, self.guards, self.contexts, self.grad, self.modes) = (
+                saved
+            )
+            self.active_functions = []
+        return instance
+
+    def _symbolic_parameters(self, frame: Frame, function: FunctionValue) -> None:
+        """Parameters of a root: unknown values, known by annotation where that names a class."""
+        spec: ast.arguments = function.node.args
+        names = [*spec.posonlyargs, *spec.args]
+        start = 0
+        if function.bound is not None and names:
+            frame.env[names[0].arg] = function.bound
+            start = 1
+        self.frames.append(frame)
+        try:
+            defaults = dict(zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False))
+            defaults.update({a: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
+            for parameter in (*names[start:], *spec.kwonlyargs):
+                value = self._annotated_value(parameter)
+                default = defaults.get(parameter)
+                if default is not None:
+                    value.default = self.evaluate(default)
+                if "rank" in parameter.arg.lower():
+                    value.about = frozenset(["local-rank" if "local" in parameter.arg.lower() else "rank"])
+                frame.env[parameter.arg] = value
+            if spec.vararg is not None:
+                extra = self.container(spec.vararg, "tuple")
+                item = self.make(spec.vararg, "parameter-of-function", name=spec.vararg.arg)
+                extra.items, extra.open = [item], True
+                frame.env[spec.vararg.arg] = extra
+            if spec.kwarg is not None:
+                options = self.container(spec.kwarg, "dict")
+                item = self.make(spec.kwarg, "parameter-of-function", name=spec.kwarg.arg)
+                options.items, options.open = [item], True
+                frame.env[spec.kwarg.arg] = options
+        finally:
+            self.frames.pop()
+
+    def _annotated_value(self, parameter: ast.arg) -> Value:
+        value = self.make(parameter, "parameter-of-function", name=parameter.arg)
+        annotation = parameter.annotation
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except (SyntaxError, ValueError):
+                annotation = None
+        if isinstance(annotation, ast.BinOp):
+            annotation = annotation.left
+        if isinstance(annotation, ast.Subscript):
+            head = self.text(annotation.value)
+            annotation = annotation.slice if head.endswith("Optional") else None
+        if not isinstance(annotation, ast.Name | ast.Attribute):
+            return value
+        kind = self.evaluate(annotation)
+        if isinstance(kind, ClassValue):
+            if id(kind) in self.shared_instances or (kind.family and kind.family != "dataclass") or kind.methods:
+                shared = self._shared_instance(kind)
+                shared.uses.add("annotated")
+                return shared
+        elif isinstance(kind, External):
+            value.role = _ANNOTATED.get(kind.qualified)
+            if value.role is None and kind.qualified.startswith("torch.optim.lr_scheduler."):
+                value.role = "scheduler"
+            elif value.role is None and kind.qualified.startswith("torch.optim."):
+                value.role = "optimizer"
+            elif value.role is None and kind.qualified.startswith("torch.nn.") and kind.qualified[9:10].isupper():
+                value.role = "module"
+            if value.role is not None and kind.qualified.startswith("torch.nn."):
+                value.made_by = ""
+        return value
+
+
+_ANNOTATED = {
+    "torch.nn.Module": "module",
+    "torch.Tensor": "tensor",
+    "torch.nn.Parameter": "parameter",
+    "torch.utils.data.DataLoader": "loader",
+    "torch.utils.data.Dataset": "dataset",
+    "torch.utils.data.DistributedSampler": "sampler",
+    "torch.cuda.amp.GradScaler": "scaler",
+    "torch.amp.GradScaler": "scaler",
+    "accelerate.Accelerator": "accelerator",
+    "lightning.Fabric": "fabric",
+    "lightning.Trainer": "trainer",
+    "torch.device": "device",
+    "builtins.int": "number",
+    "builtins.float": "number",
+    "builtins.bool": "number",
+    "builtins.str": "string",
+    "numpy.ndarray": "array",
+    "torch.nn.parallel.DistributedDataParallel": "module",
+    "deepspeed.DeepSpeedEngine": "engine",
+}
+
+
+def member_node(cls: ClassValue) -> ast.AST:
+    return cls.node if cls.node is not None else ast.Pass()
+
+
+def trace_project(project: Project, paths: Iterable[str] | None = None) -> Trace:
+    """The trace of these files (all Python files and notebooks without `paths`) and of what they import.
+
+    Never raises for what a file holds: files that can not be read are named in `trace.failed`.
+    """
+    chosen = list(paths) if paths is not None else [p for p in project.paths() if p.endswith(_SOURCES)]
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        return Interpreter(project).run(chosen)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+__all__ = ["Container", "Interpreter", "UnreadableFile", "events", "trace_project"]

@@ -1,0 +1,635 @@
+"""Calling the project's own functions and classes, and modules."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from engine.frameworks.registry import base_family, canonical
+from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
+from engine.interpreter.library import Library
+from engine.interpreter.machine import MAX_DEPTH
+from engine.interpreter.state import Flow, Frame, has_yield, join_values
+from engine.trace import events
+from engine.trace.places import Context
+from engine.trace.values import Choice, ClassValue, Container, External, FunctionValue, Value
+
+_FAMILY_ROLES = {
+    "module": "module",
+    "lightning-module": "module",
+    "dataset": "dataset",
+    "iterable-dataset": "dataset",
+    "sampler": "sampler",
+    "loader": "loader",
+    "optimizer": "optimizer",
+    "scheduler": "scheduler",
+    "hf-trainer": "trainer",
+    "metric": "metric",
+}
+#: Lightning calls these without gradients and in eval mode.
+_LIGHTNING_EVALUATION = (
+    "validation_step", "test_step", "predict_step", "on_validation_epoch_end", "on_test_epoch_end",
+    "validation_epoch_end", "test_epoch_end", "on_validation_batch_end", "on_test_batch_end",
+)  # fmt: skip
+
+
+class Calls(Library):
+    """`call` and following."""
+
+    shared_instances: dict[int, Value]
+
+    def call(
+        self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool = False
+    ) -> Value:
+        callee.uses.add("()")
+        if isinstance(callee, Choice):
+            options = [o for o in callee.options() if not o.is_constant] or list(callee.options())
+            result: Value | None = None
+            for option in options:
+                one = self.call(option, arguments, keywords, node, discarded)
+                result = one if result is None else join_values(result, one)
+            assert result is not None
+            return result
+        if isinstance(callee, FunctionValue):
+            return self.call_function(callee, arguments, keywords, node)
+        if isinstance(callee, ClassValue):
+            return self.instantiate(callee, arguments, keywords, node)
+        if isinstance(callee, External):
+            return self.call_external(callee.qualified, arguments, keywords, node, discarded)
+        if callee.op == "partial":
+            bound = {**callee.keywords, **keywords}
+            return self.call(callee.parents[0], [*callee.parents[1:], *arguments], bound, node, discarded)
+        if callee.role in ("module", "engine"):
+            return self.forward(callee, arguments, keywords, node)
+        if callee.cls is not None:
+            method = callee.cls.method("__call__")
+            if method is not None:
+                return self.call_method(callee, "__call__", arguments, keywords, node, discarded)
+        if callee.role == "metric":
+            result = self.make(node, "metric", tuple(arguments), detached="metric")
+            self.emit(events.MetricUpdate, node, metric=callee, values=tuple(arguments), how="forward")
+            return result
+        return self.opaque_call(callee, arguments, keywords, node, discarded)
+
+    def opaque_call(
+        self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool
+    ) -> Value:
+        """A call of something unknown. What it was shows at the end, by how it and its result are used."""
+        self.call_back(arguments, keywords, node)
+        parents = (*arguments, *keywords.values(), callee)
+        result = self.make(node, "call", parents, callee=callee)
+        event = self.emit(
+            events.FunctionCall,
+            node,
+            callee=callee,
+            arguments=tuple(arguments),
+            keywords=keywords,
+            result=result,
+            discarded=discarded,
+        )
+        event.mode, event.mode_set_at = self.mode_of(callee)
+        event.bypasses = self.bypass_of(node)
+        return result
+
+    def call_back(self, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> None:
+        """Functions of the project handed to unknown code: they stay roots of their own."""
+
+    def bypass_of(self, node: ast.AST) -> Value | None:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            direct = self.bypasses.get(id(node.func))
+            if direct is not None:
+                return direct
+            return self.bypasses.get(id(node.func.value))
+        return None
+
+    # ---- modules -------------------------------------------------------------------------------------------------
+
+    def forward(
+        self, module: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, method: str = "__call__"
+    ) -> Value:
+        """A module is called."""
+        mode, mode_set_at = self.mode_of(module)
+        event = self.emit(
+            events.Forward,
+            node,
+            module=module,
+            inputs=tuple(arguments),
+            keywords=keywords,
+            output=module,
+            method=method,
+            mode=mode,
+            mode_set_at=mode_set_at,
+            bypasses=self.bypass_of(node),
+        )
+        inner = module
+        while inner.wrapped is not None and inner.cls is None:
+            inner = inner.wrapped
+        event.output = self._compute(inner, arguments, keywords, node)
+        return event.output
+
+    def _compute(self, module: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        if module.cls is not None:
+            method = module.cls.method("forward") or module.cls.method("__call__")
+            if isinstance(method, FunctionValue):
+                bound = self.bind_method(method, module)
+                inside = self.call_function(bound, arguments, keywords, node)
+                return self._as_result(module, inside, node)
+            if "torch.nn.Sequential" in module.cls.bases:
+                return self._sequential(module, arguments, node)
+        last = module.made_by.rsplit(".", 1)[-1]
+        if module.made_by.startswith("torch.nn."):
+            first = arguments[0] if arguments else next(iter(keywords.values()), None)
+            if last in LOSS_CLASSES:
+                target = arguments[1] if len(arguments) > 1 else keywords.get("target")
+                first = keywords.get("input", first)
+                return self.loss(LOSS_CLASSES[last], first, target, module.keywords, node, module)
+            if last in ACTIVATION_CLASSES:
+                kind = ACTIVATION_CLASSES[last]
+                dim = module.keyword("dim", "0") if "oftm" in last.lower() else None
+                return self.activation(kind, first, dim, node, module)
+            if last == "Sequential":
+                return self._sequential(module, arguments, node)
+        result = self.make(node, "call", (*arguments, *keywords.values(), module), callee=module)
+        if last in RECURRENT and module.made_by.startswith("torch.nn."):
+            output = self.make(node, "call", (*arguments, module), callee=module, role="tensor")
+            state = self.make(node, "call", (*arguments, module), callee=module)
+            return self.container(node, "tuple", [output, state])
+        if module.made_by.startswith("torch.nn."):
+            result.role = "tensor"
+            if last.startswith(("Linear", "Conv", "Bilinear", "LazyLinear")):
+                result.kind = "logits"
+            if arguments and arguments[0].shape is not None and last == "Linear":
+                result.shape = (*arguments[0].shape[:-1], None)
+            elif last in ("Dropout", "LayerNorm", "Identity", "BatchNorm1d") and arguments:
+                result.shape = arguments[0].shape
+                if last in ("Dropout", "Identity"):
+                    result.kind, result.dim = arguments[0].kind, arguments[0].dim
+        return result
+
+    def _sequential(self, module: Value, arguments: list[Value], node: ast.AST) -> Value:
+        value = arguments[0] if arguments else self.make(node, "unknown")
+        children = [c for k, c in module.attributes.items() if k.isdigit() or c.role == "module" or "()" in c.uses]
+        for child in children:
+            child.uses.add("()")
+            for option in child.options():
+                if option.role == "module":
+                    value = self._compute_quietly(option, value, node)
+                else:
+                    value = self.make(node, "call", (value, option), callee=option)
+        if not children or not any(c.role == "module" for c in children):
+            return self.make(node, "call", (*arguments, module), callee=module)
+        return self._as_result(module, value, node)
+
+    def _compute_quietly(self, module: Value, value: Value, node: ast.AST) -> Value:
+        return self._compute(module, [value], {}, node)
+
+    def _as_result(self, module: Value, inside: Value, node: ast.AST) -> Value:
+        """What a module returned: the inner value, seen as the module's output."""
+        if isinstance(inside, Container) and inside.shape_name in ("tuple", "list", "dict") and inside.elements():
+            made = self.container(node, inside.shape_name, [self._as_result(module, i, node) for i in inside.items])
+            made.entries = {k: self._as_result(module, v, node) for k, v in inside.entries.items()}
+            made.parents = (*made.items, *made.entries.values(), inside)
+            made.open = inside.open
+            return made
+        if inside.is_constant or inside.role in ("number", "array", "module"):
+            return inside
+        made_result = self.make(
+            node, "forward-result", (inside,), callee=module, role=inside.role, kind=inside.kind, dim=inside.dim
+        )
+        made_result.shape = inside.shape
+        return made_result
+
+    def activation(
+        self, kind: str, operand: Value | None, dim: Value | None, node: ast.AST, made: Value | None = None
+    ) -> Value:
+        """Softmax and the like, however it was called."""
+        parents = (operand,) if operand is not None else ()
+        result = self.make(node, kind, parents, role="tensor", kind=ACTIVATION_KINDS.get(kind, kind))
+        if operand is not None and operand.role in ("number", "array"):
+            result.role = operand.role
+        known = dim.constant if dim is not None and isinstance(dim.constant, int) else None
+        result.dim = known
+        result.shape = operand.shape if operand is not None else None
+        self.emit(
+            events.Activation,
+            node,
+            kind=kind,
+            input=operand,
+            output=result,
+            dim=known,
+            dim_given=dim is not None,
+            made_at=made.place if made is not None else None,
+        )
+        return result
+
+    def loss(
+        self,
+        kind: str,
+        operand: Value | None,
+        target: Value | None,
+        keywords: dict[str, Value],
+        node: ast.AST,
+        made: Value | None = None,
+    ) -> Value:
+        """A torch loss, functional or as a module."""
+        parents = tuple(v for v in (operand, target, *(keywords.values() if made is None else ())) if v is not None)
+        result = self.make(node, kind, parents, role="tensor")
+        result.keywords = dict(keywords)
+        reduction = keywords.get("reduction")
+        if reduction is None or reduction.constant in ("mean", "sum", "batchmean"):
+            result.shape = ()
+        self.emit(
+            events.LossCall,
+            node,
+            kind=kind,
+            input=operand,
+            target=target,
+            keywords=keywords,
+            output=result,
+            made_at=made.place if made is not None else None,
+        )
+        return result
+
+    # ---- functions -----------------------------------------------------------------------------------------------
+
+    def bind_method(self, method: FunctionValue, receiver: Value) -> FunctionValue:
+        return FunctionValue(
+            place=method.place,
+            name=method.name,
+            node=method.node,
+            path=method.path,
+            qualified=method.qualified,
+            bound=receiver if method.kind_of_method != "static" else None,
+            owner=method.owner,
+            closure=method.closure,
+            decorators=method.decorators,
+            kind_of_method=method.kind_of_method,
+        )
+
+    def call_function(
+        self, function: FunctionValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """Follow a call into a function of the project."""
+        definition = function.node
+        self.reached.add(id(definition))
+        if len(self.frames) >= MAX_DEPTH or self.active_functions.count(id(definition)) >= 1 or self.budget < 40:
+            return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
+        wrapped = self._decorated(function, node)
+        if wrapped is not None:
+            if function.bound is not None:
+                arguments = [function.bound, *arguments]
+            return self.call(wrapped, arguments, keywords, node)
+        place = self.place(node)
+        frame = self.new_frame(function)
+        self.bind_parameters(frame, function, arguments, keywords, node)
+        self.stack.append(place)
+        try:
+            return self.run_function(frame, function, node)
+        finally:
+            self.stack.pop()
+
+    def new_frame(self, function: FunctionValue) -> Frame:
+        closure: Any = function.closure
+        return Frame(
+            path=function.path,
+            env={},
+            globals=closure.globals if closure is not None else self.load_module(function.path),
+            function=function,
+            parent=closure if closure is not None and closure.function is not None else None,
+            qualified=function.qualified,
+            owner=function.bound,
+            defining_class=function.owner,
+            guard_base=len(self.guards),
+        )
+
+    def _decorated(self, function: FunctionValue, node: ast.AST) -> Value | None:
+        """The function that a decorator of the project puts in place of this one, or None."""
+        for decorator in function.decorators:
+            if isinstance(decorator, FunctionValue) and id(decorator.node) not in self.active_functions:
+                plain = FunctionValue(
+                    place=function.place,
+                    name=function.name,
+                    node=function.node,
+                    path=function.path,
+                    qualified=function.qualified,
+                    owner=function.owner,
+                    closure=function.closure,
+                    decorators=tuple(d for d in function.decorators if not isinstance(d, FunctionValue)),
+                )
+                made = self.call_function(decorator, [plain], {}, node)
+                if isinstance(made, FunctionValue) and made.node is not function.node:
+                    return made
+        return None
+
+    def run_function(self, frame: Frame, function: FunctionValue, node: ast.AST) -> Value:
+        """Execute a function's body in a prepared frame."""
+        definition = function.node
+        contexts, grad, guards = len(self.contexts), self.grad, len(self.guards)
+        self.frames.append(frame)
+        self.active_functions.append(id(definition))
+        try:
+            self._enter_decorators(function)
+            if isinstance(definition, ast.Lambda):
+                return self.evaluate(definition.body)
+            flow = self.execute(definition.body)
+            if flow == Flow.NORMAL:
+                frame.return_states.append(self.snapshot())
+                if not frame.returned:
+                    frame.returned.append(self.constant(definition, None))
+            if frame.return_states:
+                self.join(frame.return_states)
+        finally:
+            self.frames.pop()
+            self.active_functions.pop()
+            del self.contexts[contexts:]
+            del self.guards[guards:]
+            self.grad = grad
+        if has_yield(definition):
+            made = self.container(node, "generator", frame.yielded[:12])
+            made.open = True
+            return made
+        result = frame.returned[0] if frame.returned else self.constant(node, None)
+        for other in frame.returned[1:]:
+            result = join_values(result, other)
+        return result
+
+    def _enter_decorators(self, function: FunctionValue) -> None:
+        for decorator in function.decorators:
+            for option in decorator.options():
+                context = None
+                if isinstance(option, External):
+                    # `@torch.no_grad` without a call works for functions too.
+                    context = self.grad_context(option.qualified, [], {}, function.node)
+                elif option.op == "context":
+                    context = Context(
+                        str(option.kind), option.place, option.keywords["enabled"].constant, dtype=option.divisor
+                    )
+                if context is not None:
+                    self.contexts.append(context)
+                    self._apply_grad(context)
+
+    def bind_parameters(
+        self, frame: Frame, function: FunctionValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> None:
+        """Bind a call's arguments to parameters; missing ones take their default."""
+        spec: ast.arguments = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        values = list(arguments)
+        if function.bound is not None:
+            values.insert(0, function.bound)
+        spread = next((v for v in values if v.op == "starred"), None)
+        values = [v for v in values if v.op != "starred"]
+        rest = dict(keywords)
+        unknown = rest.pop("**", None)
+        self.frames.append(frame)
+        try:
+            offset = len(positional) - len(spec.defaults)
+            for index, parameter in enumerate(positional):
+                name = parameter.arg
+                if index < len(values):
+                    frame.env[name] = values[index]
+                elif name in rest:
+                    frame.env[name] = rest.pop(name)
+                elif spread is not None:
+                    frame.env[name] = self.make(parameter, "element", spread.parents, of=spread.of)
+                elif index >= offset and unknown is None:
+                    frame.env[name] = self.evaluate(spec.defaults[index - offset])
+                else:
+                    frame.env[name] = self.make(parameter, "unknown", name=name)
+            if spec.vararg is not None:
+                extra = self.container(spec.vararg, "tuple", values[len(positional) :])
+                extra.open = spread is not None
+                frame.env[spec.vararg.arg] = extra
+            for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+                if parameter.arg in rest:
+                    frame.env[parameter.arg] = rest.pop(parameter.arg)
+                elif default is not None:
+                    frame.env[parameter.arg] = self.evaluate(default)
+                else:
+                    frame.env[parameter.arg] = self.make(parameter, "unknown", name=parameter.arg)
+            if spec.kwarg is not None:
+                extra = self.container(spec.kwarg, "dict", list(rest.values()))
+                extra.entries = dict(rest)
+                extra.open = unknown is not None
+                frame.env[spec.kwarg.arg] = extra
+        finally:
+            self.frames.pop()
+
+    # ---- classes -------------------------------------------------------------------------------------------------
+
+    def instantiate(
+        self, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """An instance of a class of the project."""
+        instance = self.make(node, "construct", role=_FAMILY_ROLES.get(cls.family, "instance"), cls=cls)
+        instance.made_by = cls.name
+        instance.name = cls.name
+        instance.keywords = {**{str(i): v for i, v in enumerate(arguments)}, **keywords}
+        if instance.role == "module":
+            self.created(instance, node)
+        init = cls.method("__init__")
+        if isinstance(init, FunctionValue):
+            self.call_function(self.bind_method(init, instance), arguments, keywords, node)
+        else:
+            self._fields(instance, cls, arguments, keywords)
+        post = cls.method("__post_init__")
+        if isinstance(post, FunctionValue):
+            self.call_function(self.bind_method(post, instance), [], {}, node)
+        if instance.role == "loader":
+            self.loader_built(instance, "torch.utils.data.DataLoader", arguments, keywords, node)
+        if instance.role == "trainer":
+            self.emit(
+                events.FrameworkTrainer,
+                node,
+                library="transformers",
+                what="built",
+                trainer=instance,
+                keywords=instance.keywords,
+            )
+        if instance.role == "optimizer":
+            self.emit(
+                events.OptimizerCreated, node, optimizer=instance, parameters=arguments[0] if arguments else None
+            )
+            instance.of = arguments[0].of if arguments else ()
+        return instance
+
+    def _fields(self, instance: Value, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value]) -> None:
+        """Fields of dataclasses and of classes without __init__."""
+        names = [n for base in reversed(list(cls.lineage())) for n in base.members]
+        for name, value in zip(names, arguments, strict=False):
+            self.set_attribute(instance, name, value)
+        for name, value in keywords.items():
+            self.set_attribute(instance, name, value)
+        if instance.role == "module" and any(b in ("torch.nn.Sequential", "torch.nn.ModuleList") for b in cls.bases):
+            for index, value in enumerate(arguments):
+                self.set_attribute(instance, str(index), value)
+
+    def created(self, module: Value, node: ast.AST) -> None:
+        inside = any(f.function is not None and f.function.name == "forward" and f.owner is not None
+                     and f.owner.role == "module" for f in self.frames)  # fmt: skip
+        self.emit(events.ModuleCreated, node, module=module, inside_forward=inside)
+
+    def define_class(self, node: ast.ClassDef) -> None:
+        frame = self.frame
+        bases = [self.evaluate(base) for base in node.bases]
+        cls = ClassValue(
+            place=self.place(node),
+            name=node.name,
+            op="class",
+            node=node,
+            path=frame.path,
+            made_by=node.name,
+        )
+        own: list[ClassValue] = []
+        outside: list[str] = []
+        for base in bases:
+            for option in base.options():
+                if isinstance(option, ClassValue):
+                    own.append(option)
+                    outside.extend(option.bases)
+                elif isinstance(option, External):
+                    outside.append(canonical(option.qualified))
+                elif not option.is_constant:
+                    cls.bases_unknown = True
+        cls.project_bases, cls.bases = tuple(own), tuple(dict.fromkeys(outside))
+        families = [base.family for base in own if base.family]
+        families += [f for f in map(base_family, outside) if f]
+        cls.family = families[0] if families else ""
+        cls.bases_unknown = cls.bases_unknown or any(b.bases_unknown for b in own)
+        decorators = [self.evaluate(d) for d in node.decorator_list]
+        if any(isinstance(d, External) and d.qualified.startswith("dataclasses.") for d in decorators):
+            cls.family = cls.family or "dataclass"
+        inner = Frame(
+            path=frame.path,
+            env={},
+            globals=frame.globals,
+            function=None,
+            parent=frame if frame.function is not None else None,
+            qualified=f"{frame.qualified}.{node.name}".lstrip("."),
+            defining_class=cls,
+        )
+        self.frames.append(inner)
+        try:
+            self.execute(node.body)
+        finally:
+            self.frames.pop()
+        for name, value in inner.env.items():
+            if isinstance(value, FunctionValue) and value.owner is None and value.node in node.body:
+                value.owner = cls
+                cls.methods[name] = value
+            elif isinstance(value, FunctionValue):
+                cls.methods[name] = value
+            else:
+                cls.members[name] = value
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                cls.members.setdefault(statement.target.id, self.make(statement, "attribute", name=statement.target.id))
+        cls.mentions_rank = _mentions_rank(node)
+        self.trace.classes.append(cls)
+        frame.env[node.name] = cls
+
+    def define_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        frame = self.frame
+        decorators = tuple(self.evaluate(d) for d in node.decorator_list)
+        kind = ""
+        for decorator in decorators:
+            if isinstance(decorator, External):
+                last = decorator.qualified.rsplit(".", 1)[-1]
+                kind = {
+                    "staticmethod": "static",
+                    "classmethod": "class",
+                    "property": "property",
+                    "cached_property": "property",
+                }.get(last, kind)
+        function = FunctionValue(
+            place=self.place(node),
+            name=node.name,
+            op="function",
+            node=node,
+            path=frame.path,
+            qualified=f"{frame.qualified}.{node.name}".lstrip("."),
+            closure=frame if frame.function is not None or frame.defining_class is None else frame.parent,
+            decorators=decorators,
+            kind_of_method=kind,
+        )
+        frame.env[node.name] = function
+        self.functions.append(function)
+
+    functions: list[FunctionValue]
+
+    # ---- methods of classes --------------------------------------------------------------------------------------
+
+    def call_own_method(
+        self, receiver: Value, method: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value | None:
+        """A method that the receiver's class in the project defines; None if it defines none."""
+        cls = receiver if isinstance(receiver, ClassValue) else receiver.cls
+        if cls is None:
+            return None
+        if receiver.op == "super":
+            return self._call_super(receiver, method, arguments, keywords, node)
+        found = cls.method(method)
+        if not isinstance(found, FunctionValue):
+            return None
+        if isinstance(receiver, ClassValue):
+            if found.kind_of_method == "class":
+                return self.call_function(self.bind_method(found, receiver), arguments, keywords, node)
+            return self.call_function(found, arguments, keywords, node)
+        if found.kind_of_method == "property":
+            return self.call(self.attribute(receiver, method, node), arguments, keywords, node)
+        if method == "forward" and receiver.role == "module":
+            return self.forward(receiver, arguments, keywords, node, method="forward")
+        return self.call_function(self.bind_method(found, receiver), arguments, keywords, node)
+
+    def _call_super(
+        self, receiver: Value, method: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        target = receiver.member_of
+        assert target is not None and receiver.cls is not None
+        for base in receiver.cls.project_bases:
+            found = base.method(method)
+            if isinstance(found, FunctionValue):
+                return self.call_function(self.bind_method(found, target), arguments, keywords, node)
+        if method == "__init__":
+            if target.role == "module" and any(b.startswith("torch.nn.Sequential") for b in receiver.cls.bases):
+                for index, value in enumerate(arguments):
+                    self.set_attribute(target, str(index), value)
+            if target.role == "loader":
+                target.keywords.update(keywords)
+            return self.constant(node, None)
+        if method in ("train", "eval", "zero_grad", "step", "parameters", "state_dict", "load_state_dict", "to"):
+            return self.call_known_method(target, method, arguments, keywords, node)
+        result = self.make(node, "method-call", (*arguments, *keywords.values()), callee=receiver)
+        self.emit(
+            events.MethodCall,
+            node,
+            receiver=receiver,
+            method=method,
+            arguments=tuple(arguments),
+            keywords=keywords,
+            result=result,
+        )
+        return result
+
+    def call_known_method(
+        self, receiver: Value, method: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        raise NotImplementedError
+
+
+_RANK_CALLS = frozenset(["get_rank", "get_world_size", "get_worker_info", "global_rank", "process_index", "num_processes"])
+
+
+def _mentions_rank(node: ast.ClassDef) -> bool:
+    """Whether a class asks for its rank, the world size or its loader worker, or is given them."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and part.attr in _RANK_CALLS:
+            return True
+        if isinstance(part, ast.Name) and part.id in _RANK_CALLS:
+            return True
+        if isinstance(part, ast.Constant) and part.value in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+            return True
+    return False
+
+
+LIGHTNING_EVALUATION = _LIGHTNING_EVALUATION

@@ -1,0 +1,63 @@
+"""Conditions as guards: one text for a condition and its negation, and what it is about."""
+
+from __future__ import annotations
+
+import ast
+
+from engine.trace.places import Guard, Place
+from engine.trace.values import Value
+
+#: Attributes and environment variables that libraries define to name a rank. They are facts of those libraries.
+RANK_ATTRIBUTES = frozenset(
+    """is_main_process is_local_main_process is_global_zero is_world_process_zero is_local_process_zero global_rank
+    local_rank process_index local_process_index rank is_master is_rank_zero""".split()
+)
+LOCAL_RANK_ATTRIBUTES = frozenset(["is_local_main_process", "local_rank", "local_process_index", "is_local_process_zero"])
+RANK_VARIABLES = {
+    "RANK": "rank",
+    "LOCAL_RANK": "local-rank",
+    "SLURM_PROCID": "rank",
+    "SLURM_LOCALID": "local-rank",
+    "WORLD_SIZE": "world-size",
+}
+
+
+def normalised(node: ast.expr) -> tuple[ast.expr, bool]:
+    """The condition without its outer negations, and whether it was positive."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner, positive = normalised(node.operand)
+        return inner, not positive
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        opposite = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}.get(type(node.ops[0]))
+        if opposite is not None:
+            return ast.Compare(node.left, [opposite()], node.comparators), False
+    return node, True
+
+
+def modulo_divisor(node: ast.expr) -> str:
+    """The divisor n where the condition tests `i % n`, else ""."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and not isinstance(part.left, ast.Constant):
+            return ast.unparse(part.right)
+        if isinstance(part, ast.BoolOp | ast.Call):
+            # `a and i % n == 0` gates as well; `a or i % n == 0` only mostly.
+            continue
+    return ""
+
+
+def guard_for(test: ast.expr, value: Value, place: Place) -> Guard:
+    """The guard of the branch where `test` holds."""
+    inner, positive = normalised(test)
+    kinds = set(value.about)
+    divisor = value.divisor or modulo_divisor(test)
+    if divisor:
+        kinds.add("modulo")
+    try:
+        text = ast.unparse(inner)
+    except (RecursionError, ValueError):
+        text = f"{place.line}:{place.column}"
+    return Guard(place, text, positive, frozenset(kinds), divisor)
+
+
+def negated(guard: Guard, early: bool = False) -> Guard:
+    return Guard(guard.place, guard.text, not guard.holds, guard.kinds, guard.divisor, early)

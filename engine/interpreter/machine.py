@@ -1,0 +1,249 @@
+"""The interpreter's core: position, making values, emitting events, attributes on the heap."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from engine.interpreter.state import Flow, Frame, Heap, Modes, Snapshot, join_env, join_modes
+from engine.project import Module, Project
+from engine.trace.events import Event
+from engine.trace.places import Context, Guard, Loop, Place, Root
+from engine.trace.trace import Trace
+from engine.trace.values import Choice, Constant, Container, Value
+
+E = TypeVar("E", bound=Event)
+
+#: Statements that one root may execute, loop passes and followed calls included.
+ROOT_BUDGET = 12_000
+#: Events that one root may emit.
+EVENT_BUDGET = 12_000
+#: Calls into the project that may be nested.
+MAX_DEPTH = 24
+
+
+class BudgetSpent(Exception):
+    """A root used up its statements."""
+
+
+class Machine:
+    """State and primitives. The mixins in this package add expressions, calls and statements."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.trace = Trace(project=project)
+        self.heap: Heap = {}
+        self.modes: Modes = {}
+        self.grad: bool | None = True
+        self.stack: list[Place] = []
+        self.loops: list[Loop] = []
+        self.iterations: list[int] = []
+        self.guards: list[Guard] = []
+        self.contexts: list[Context] = []
+        self.frames: list[Frame] = []
+        self.active_functions: list[Any] = []
+        self.reached: set[int] = set()
+        self.budget = ROOT_BUDGET
+        self.root = Root("script", "", "", Place("", 1))
+        self.modules_loaded: dict[str, dict[str, Value]] = {}
+        self.sources: dict[str, Module] = {}
+        self._places: dict[int, Place] = {}
+        #: Attributes that were ever set on an object, in whatever order (for questions after the run).
+        self.keep: list[ast.AST] = []
+
+    # ---- overridden by the mixins -------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr) -> Value:
+        raise NotImplementedError
+
+    def execute(self, body: Sequence[ast.stmt]) -> str:
+        raise NotImplementedError
+
+    def call(
+        self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool = False
+    ) -> Value:
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Value, node: ast.AST) -> None:
+        raise NotImplementedError
+
+    def element_of(self, value: Value, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    # ---- position ------------------------------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def place(self, node: ast.AST) -> Place:
+        found = self._places.get(id(node))
+        if found is not None:
+            return found
+        path = self.frames[-1].path if self.frames else self.root.path
+        source = self.sources.get(path)
+        line = getattr(node, "lineno", 1)
+        if source is None:
+            return Place(path, line, getattr(node, "col_offset", 0) + 1)
+        span = source.span(node)
+        place = Place(path, span.line, span.column, span.end_line, span.end_column)
+        self._places[id(node)] = place
+        self.keep.append(node)
+        return place
+
+    def text(self, node: ast.AST | None) -> str:
+        """The source text of a node, on one line."""
+        if node is None:
+            return ""
+        if isinstance(node, ast.Name):
+            return node.id
+        try:
+            return ast.unparse(node)
+        except (RecursionError, ValueError, AttributeError):
+            return ""
+
+    def emit(self, kind: type[E], node: ast.AST | Place, /, **fields: Any) -> E:
+        """Append an event at the current position."""
+        autocast: bool | None = False
+        dtype = ""
+        for context in self.contexts:
+            if context.kind == "autocast":
+                autocast, dtype = context.enabled, context.dtype
+        event = kind(
+            place=node if isinstance(node, Place) else self.place(node),
+            root=self.root,
+            index=len(self.trace.events),
+            function=self.frame.qualified,
+            stack=tuple(self.stack),
+            loops=tuple(self.loops),
+            iterations=tuple(self.iterations),
+            guards=tuple(self.guards),
+            contexts=tuple(self.contexts),
+            grad=self.grad,
+            autocast=autocast,
+            autocast_dtype=dtype,
+            **fields,
+        )
+        self.trace.events.append(event)
+        return event
+
+    # ---- values --------------------------------------------------------------------------------------------------
+
+    def make(self, node: ast.AST, op: str, parents: tuple[Value, ...] = (), **fields: Any) -> Value:
+        """A new value at the current position."""
+        fields.setdefault("grad", self.grad)
+        return Value(
+            place=self.place(node),
+            op=op,
+            parents=parents,
+            loops=tuple(self.loops),
+            iterations=tuple(self.iterations),
+            **fields,
+        )
+
+    def constant(self, node: ast.AST, value: Any) -> Constant:
+        return Constant(
+            place=self.place(node),
+            op="literal",
+            value=value,
+            name=repr(value)[:40] if not isinstance(value, str) else value[:40],
+            loops=tuple(self.loops),
+            iterations=tuple(self.iterations),
+        )
+
+    def container(self, node: ast.AST, shape_name: str, items: Sequence[Value] = (), **fields: Any) -> Container:
+        return Container(
+            place=self.place(node),
+            op="literal",
+            shape_name=shape_name,
+            items=list(items),
+            parents=tuple(items),
+            loops=tuple(self.loops),
+            iterations=tuple(self.iterations),
+            grad=self.grad,
+            **fields,
+        )
+
+    def set_attribute(self, target: Value, name: str, value: Value) -> None:
+        self.heap[(id(target), name)] = value
+        target.attributes[name] = value
+
+    def get_attribute(self, target: Value, name: str) -> Value | None:
+        found = self.heap.get((id(target), name))
+        if found is not None:
+            return found
+        return target.attributes.get(name)
+
+    # ---- branches ------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(dict(self.frame.env), dict(self.heap), dict(self.modes), self.grad)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self.frame.env.clear()
+        self.frame.env.update(snapshot.env)
+        self.heap = dict(snapshot.heap)
+        self.modes = dict(snapshot.modes)
+        self.grad = snapshot.grad
+
+    def join(self, snapshots: Sequence[Snapshot]) -> None:
+        """Make the current state the join of these."""
+        if not snapshots:
+            return
+        first = snapshots[0]
+        env, heap, modes, grad = first.env, first.heap, first.modes, first.grad
+        for other in snapshots[1:]:
+            env = join_env(env, other.env)
+            heap = join_env(heap, other.heap)
+            modes = join_modes(modes, other.modes)
+            grad = grad if grad == other.grad else None
+        self.restore(Snapshot(env, heap, modes, grad))
+
+    # ---- modes ---------------------------------------------------------------------------------------------------
+
+    def mode_of(self, module: Value) -> tuple[str, Place | None]:
+        """The module's train/eval mode, its own or an enclosing module's."""
+        seen: set[int] = set()
+        current: Value | None = module
+        while current is not None and id(current) not in seen:
+            seen.add(id(current))
+            found = self.modes.get(id(current))
+            if found is not None:
+                return found
+            if current.wrapped is not None and current.wrapping != "copy":
+                current = current.wrapped
+            elif current.op == "attribute" or current.member_of is not None:
+                current = current.member_of or current.callee
+            else:
+                current = None
+        return "", None
+
+    def set_mode(self, module: Value, mode: str, place: Place, seen: set[int] | None = None) -> None:
+        """Set the mode of a module and everything under it."""
+        seen = seen if seen is not None else set()
+        if id(module) in seen or len(seen) > 200:
+            return
+        seen.add(id(module))
+        self.modes[id(module)] = (mode, place)
+        if isinstance(module, Choice):
+            for option in module.options():
+                self.set_mode(option, mode, place, seen)
+            return
+        if module.wrapped is not None and module.wrapping != "copy":
+            self.set_mode(module.wrapped, mode, place, seen)
+        for child in list(module.attributes.values()):
+            if child.role == "module" or id(child) in self.modes:
+                self.set_mode(child, mode, place, seen)
+            elif isinstance(child, Container):
+                for item in child.elements():
+                    if item.role == "module":
+                        self.set_mode(item, mode, place, seen)
+
+    def spend(self, amount: int = 1) -> None:
+        self.budget -= amount
+        if self.budget < 0:
+            raise BudgetSpent
+
+    def dead(self, flow: str) -> bool:
+        return flow != Flow.NORMAL

@@ -1,0 +1,442 @@
+"""After the run: what unknown objects are, by how they were used; events of unknown receivers get their type."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from engine.trace import events as ev
+from engine.trace.events import Event
+from engine.trace.places import Loop
+from engine.trace.trace import Trace
+from engine.trace.values import Choice, Container, FunctionValue, Value
+
+_MODULE_USES = frozenset(
+    """parameters named_parameters modules named_modules children buffers eval train requires_grad_ state_dict
+    load_state_dict zero_grad half bfloat16 gradient_checkpointing_enable""".split()
+)
+_OPTIMIZER_USES = frozenset(["zero_grad", "param_groups", "add_param_group"])
+_SCHEDULER_USES = frozenset(["get_last_lr", "get_lr"])
+_ACCELERATOR_USES = frozenset(
+    ["prepare", "unwrap_model", "gather_for_metrics", "wait_for_everyone", "accumulate", "sync_gradients", "is_main_process"]
+)
+_NOT_FORWARD = frozenset(["init_weights", "config", "log"])
+
+
+def finish(trace: Trace, instances: dict[int, Value]) -> None:
+    """Fill in roles, convert events, mark loops and containers."""
+    _mark_backward(trace)
+    _collect_attribute_uses(trace)
+    for _ in range(3):
+        _infer(trace)
+    _number_steps(trace)
+    _convert(trace)
+    _loops(trace)
+    _crossings(trace)
+    _define_modules(trace)
+    for index, event in enumerate(trace.events):
+        event.index = index
+
+
+def _values_of(value: Value) -> tuple[Value, ...]:
+    return (value, *(o for o in value.options() if o is not value))
+
+
+def _mark_backward(trace: Trace) -> None:
+    """feeds_backward on everything a loss is made of."""
+    for event in trace.events:
+        if isinstance(event, ev.Backward):
+            for value in event.loss.ancestors(through_detach=False):
+                value.feeds_backward = True
+            if event.via == "tensor" and event.loss.role is None and not isinstance(event.loss, Choice | Container):
+                if event.loss.op not in ("parameter-of-function", "attribute", "unknown"):
+                    event.loss.role = "tensor"
+        elif isinstance(event, ev.AutogradGrad) and event.output is not None:
+            for value in event.output.ancestors(through_detach=False):
+                value.feeds_autograd_grad = True
+        elif isinstance(event, ev.Return) and event.value is not None:
+            if _is_framework_loss(event):
+                for value in event.value.ancestors(through_detach=False):
+                    value.feeds_backward = True
+
+
+def _is_framework_loss(event: ev.Return) -> bool:
+    """What `training_step` of a LightningModule or `compute_loss` of a HF Trainer returns is the loss."""
+    owner = event.root.owner
+    if owner is None or owner.cls is None:
+        return False
+    name = event.function.rsplit(".", 1)[-1]
+    return (owner.cls.family == "lightning-module" and name == "training_step") or (
+        owner.cls.family == "hf-trainer" and name in ("compute_loss", "training_step")
+    )
+
+
+def _collect_attribute_uses(trace: Trace) -> None:
+    """Objects that Choice merged share what was learned of them."""
+    for event in trace.events:
+        for value in vars(event).values():
+            if isinstance(value, Choice):
+                for option in value.choices:
+                    if not option.is_constant:
+                        option.uses |= value.uses
+
+
+def _calls(trace: Trace) -> list[Any]:
+    return [e for e in trace.events if isinstance(e, ev.FunctionCall | ev.MethodCall)]
+
+
+def _has_graph_argument(event: Any) -> bool:
+    """Whether an argument carries (or may carry) a graph already: the callee is then a loss or a later module."""
+    for value in (*event.arguments, *event.keywords.values()):
+        if value.carries_graph:
+            return True
+        for ancestor in value.ancestors(through_detach=False, limit=200):
+            if ancestor.op in ("call", "method-call", "forward-result") and ancestor.feeds_backward and not ancestor.detached:
+                if ancestor.grad is not False:
+                    return True
+    return False
+
+
+def _takes_objects(event: Any) -> bool:
+    """Whether modules or optimizers are passed: the callee is then a function of them."""
+    for value in event.arguments:
+        for option in _values_of(value):
+            if option.role in ("module", "optimizer", "engine") or (
+                option.role is None and (option.uses & {"parameters", "eval", "train", "zero_grad"})
+            ):
+                return True
+    return False
+
+
+def _infer(trace: Trace) -> None:
+    seen: dict[int, Value] = {}
+    for event in trace.events:
+        for value in _mentioned(event):
+            for option in _values_of(value):
+                if option.role is None and not isinstance(option, Choice | Container | FunctionValue):
+                    seen[id(option)] = option
+    for value in seen.values():
+        _infer_by_uses(value)
+    for event in trace.events:
+        if isinstance(event, ev.Prepare) or (
+            isinstance(event, ev.MethodCall) and event.method == "prepare" and event.receiver.role == "accelerator"
+        ):
+            for value in event.objects if isinstance(event, ev.Prepare) else event.arguments:
+                _infer_prepared(value)
+    for event in _calls(trace):
+        callee = event.callee if isinstance(event, ev.FunctionCall) else event.receiver
+        if callee is None or event.name_is_library if hasattr(event, "name_is_library") else callee is None:
+            continue
+        result = event.result
+        if not result.feeds_backward and not result.feeds_autograd_grad:
+            continue
+        if _has_graph_argument(event):
+            continue
+        if isinstance(event, ev.MethodCall):
+            carries = callee.carries_graph
+            if carries or callee.op in ("call", "getattr", "forward-result", "method-call", "data-element"):
+                continue
+        if result.grad is not False:
+            result.makes_graph = True
+            result._graph = "unset"
+        if isinstance(event, ev.FunctionCall) and callee.role is None and not _takes_objects(event):
+            if callee.op in ("parameter-of-function", "attribute", "unknown", "call", "element", "data-element", "construct",
+                             "load", "library-call", "method-call"):  # fmt: skip
+                callee.role = "module"
+        elif isinstance(event, ev.FunctionCall) and _takes_objects(event):
+            for value in event.arguments:
+                if value.role is None and value.uses & {"parameters", "eval", "train", "zero_grad"}:
+                    value.role = "module"
+    _reset_graphs(trace)
+
+
+def _infer_prepared(value: Value) -> None:
+    """What prepare takes is a model, an optimizer, a scheduler or a loader."""
+    if value.role is None and not isinstance(value, Choice | Container | FunctionValue):
+        if "for" in value.uses:
+            value.role = "loader"
+        elif "step" not in value.uses and ("()" in value.uses or value.op != "library-call"):
+            value.role = "module"
+
+
+def _infer_by_uses(value: Value) -> None:
+    uses = value.uses
+    called = "()" in uses
+    if "backward(loss)" in uses:
+        if "step" in uses or called:
+            value.role = "engine"
+        elif uses & _ACCELERATOR_USES or value.attributes.keys() & _ACCELERATOR_USES:
+            value.role = "accelerator"
+        else:
+            value.role = "accelerator" if "prepare" in uses else value.role
+        return
+    if "prepare" in uses and (uses | value.attributes.keys()) & _ACCELERATOR_USES - {"prepare"}:
+        value.role = "accelerator"
+    elif "scale" in uses and ("step" in uses or "update" in uses):
+        value.role = "scaler"
+    elif "step" in uses and not called and (uses & _OPTIMIZER_USES or "param_groups" in value.attributes):
+        value.role = "optimizer"
+    elif "step" in uses and uses & _SCHEDULER_USES:
+        value.role = "scheduler"
+    elif "step(closure)" in uses:
+        value.role = "optimizer"
+    elif "param_groups" in value.attributes:
+        value.role = "optimizer"
+    elif uses & _MODULE_USES and "step" not in uses and (called or len(uses & _MODULE_USES) > 1 or uses & {
+        "eval", "parameters", "named_parameters", "modules"}):  # fmt: skip
+        value.role = "module"
+    elif "train" in uses and called:
+        value.role = "module"
+    elif any(use.startswith(("arg:torch.nn.parallel", "arg:torch.nn.DataParallel")) for use in uses):
+        value.role = "module"
+
+
+def _mentioned(event: Event) -> list[Value]:
+    found: list[Value] = []
+    for value in vars(event).values():
+        if isinstance(value, Value):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(v for v in value if isinstance(v, Value))
+    return found
+
+
+def _reset_graphs(trace: Trace) -> None:
+    """Forget what was worked out about graphs: roles have changed."""
+    seen: set[int] = set()
+    queue = [v for event in trace.events for v in _mentioned(event)]
+    while queue:
+        value = queue.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        value._graph = "unset"
+        queue.extend(value.parents)
+        queue.extend(value.elements())
+
+
+def _number_steps(trace: Trace) -> None:
+    """Objects with nothing but `.step()`: the first to step after a backward is the optimizer, others are schedulers.
+
+    Known optimizers come first; in a group (root or class) that has one, an object stepped between the same
+    backward and the end of the loop body is a scheduler."""
+    groups: dict[int, list[Event]] = defaultdict(list)
+    for event in trace.events:
+        key = id(event.root.owner) if event.root.owner is not None else id(event.root)
+        groups[key].append(event)
+    for group in groups.values():
+        waiting = False
+        known = any(
+            isinstance(e, ev.OptimizerStep | ev.ScalerStep)
+            or (isinstance(e, ev.MethodCall) and e.method == "step" and e.receiver.role == "optimizer")
+            for e in group
+        )
+        backward_in_group = any(isinstance(e, ev.Backward) for e in group)
+        for event in group:
+            if isinstance(event, ev.Backward):
+                waiting = True
+            elif isinstance(event, ev.OptimizerStep):
+                waiting = False
+            elif isinstance(event, ev.MethodCall) and event.method == "step":
+                receiver = event.receiver
+                if receiver.role == "optimizer":
+                    waiting = False
+                elif receiver.role is None and not event.arguments and not event.keywords and event.discarded:
+                    if "()" in receiver.uses or "reset" in receiver.uses:
+                        continue
+                    if waiting or (not known and not backward_in_group):
+                        receiver.role = "optimizer"
+                        waiting = False
+                        known = True
+                    elif known:
+                        receiver.role = "scheduler"
+                elif receiver.role is None and event.discarded and known and not waiting:
+                    if "()" not in receiver.uses and "reset" not in receiver.uses and len(event.arguments) == 1:
+                        receiver.role = "scheduler"
+
+
+def _convert(trace: Trace) -> None:
+    """Events of receivers that were unknown when they happened."""
+    out: list[Event] = []
+    for event in trace.events:
+        if isinstance(event, ev.MethodCall):
+            out.extend(_converted_method(event))
+        elif isinstance(event, ev.FunctionCall) and event.callee is not None:
+            out.append(_converted_call(event))
+        elif isinstance(event, ev.Backward) and event.via == "framework":
+            role = event.through.role if event.through is not None else None
+            event.via = {"accelerator": "accelerator", "fabric": "fabric", "engine": "deepspeed"}.get(role or "", "framework")
+            out.append(event)
+        elif isinstance(event, ev.ModeChange) and event.module.role in ("trainer", "instance", "optimizer"):
+            continue
+        else:
+            out.append(event)
+    trace.events[:] = out
+
+
+def _base(event: Event) -> dict[str, Any]:
+    names = ("place", "root", "index", "function", "stack", "loops", "iterations", "guards", "contexts", "grad",
+             "autocast", "autocast_dtype")  # fmt: skip
+    return {name: getattr(event, name) for name in names}
+
+
+def _role(value: Value) -> str | None:
+    if value.role is None and isinstance(value, Choice):
+        roles = {o.role for o in value.choices if not o.is_constant}
+        return roles.pop() if len(roles) == 1 else None
+    return value.role
+
+
+def _converted_method(event: ev.MethodCall) -> list[Event]:
+    role = _role(event.receiver)
+    base = _base(event)
+    if event.method == "step":
+        if role == "optimizer":
+            closure = event.arguments[0] if event.arguments else event.keywords.get("closure")
+            return [ev.OptimizerStep(**base, optimizer=event.receiver, closure=closure)]
+        if role == "scheduler":
+            return [
+                ev.SchedulerStep(
+                    **base, scheduler=event.receiver, arguments=(*event.arguments, *event.keywords.values())
+                )
+            ]
+        if role == "engine":
+            return [ev.OptimizerStep(**base, optimizer=event.receiver, via="engine")]
+        if role == "scaler" and event.arguments:
+            optimizer = event.arguments[0]
+            return [
+                ev.ScalerStep(**base, scaler=event.receiver, optimizer=optimizer),
+                ev.OptimizerStep(**base, optimizer=optimizer, via="scaler", scaler=event.receiver),
+            ]
+    if role == "scaler" and event.method == "update":
+        return [ev.ScalerUpdate(**base, scaler=event.receiver)]
+    if role == "accelerator" and event.method in ("gather", "gather_for_metrics", "reduce", "wait_for_everyone"):
+        return [
+            ev.Collective(
+                **base, name=event.method, values=event.arguments, keywords=event.keywords, result=event.result,
+                library="accelerate",
+            )
+        ]  # fmt: skip
+    if role == "accelerator" and event.method == "prepare":
+        for value in event.arguments:
+            value.prepared = event.receiver
+        return [
+            ev.Prepare(**base, framework=event.receiver, objects=event.arguments, results=event.arguments)
+        ]
+    if role in ("module", "engine") and event.method not in _NOT_FORWARD and event.receiver.op != "super":
+        event.result.callee = event.receiver
+        event.result.op = "call"
+        return [
+            ev.Forward(
+                **base, module=event.receiver, inputs=event.arguments, keywords=event.keywords, output=event.result,
+                method=event.method, mode=event.mode, mode_set_at=event.mode_set_at, bypasses=event.bypasses,
+            )
+        ]  # fmt: skip
+    return [event]
+
+
+def _converted_call(event: ev.FunctionCall) -> Event:
+    assert event.callee is not None
+    if _role(event.callee) not in ("module", "engine"):
+        return event
+    return ev.Forward(
+        **_base(event), module=event.callee, inputs=event.arguments, keywords=event.keywords, output=event.result,
+        mode=event.mode, mode_set_at=event.mode_set_at, bypasses=event.bypasses,
+    )  # fmt: skip
+
+
+def _loops(trace: Trace) -> None:
+    """Which loops train, and which of them hold the single steps."""
+    trains: dict[int, Loop] = {}
+    for event in trace.events:
+        if isinstance(event, ev.Backward):
+            for loop in event.loops:
+                loop.trains = True
+                trains[id(loop)] = loop
+            if event.loops:
+                event.loops[-1].innermost_training = True
+    for event in trace.events:
+        if not isinstance(event, ev.Backward):
+            continue
+        for position, loop in enumerate(event.loops):
+            if any(inner.kind not in ("literal",) for inner in event.loops[position + 1 :]):
+                loop.innermost_training = False
+            elif all(inner.kind == "literal" for inner in event.loops[position + 1 :]):
+                loop.innermost_training = True
+    for event in trace.events:
+        if isinstance(event, ev.Iterate) and event.iterates is not None:
+            loop = event.subject
+            if loop.kind == "iterable":
+                source = event.iterates
+                while source.op in ("enumerate", "tqdm", "passthrough", "zip") and source.parents:
+                    source = source.parents[0]
+                if source.role == "loader":
+                    loop.kind = "loader"
+                elif source.role is None and loop.trains and source.op in (
+                    "parameter-of-function", "attribute", "call", "unknown", "getitem"):  # fmt: skip
+                    source.role = "loader"
+                    loop.kind = "loader"
+
+
+def _crossings(trace: Trace) -> None:
+    """Loops that reset a container or accumulator are not crossed by what it holds."""
+    for event in trace.events:
+        if isinstance(event, ev.Store):
+            holders = [v for v in (event.container if event.how != "attribute" else None, event.result) if v is not None]
+            reset: set[int] = set()
+            for holder in holders:
+                reset |= holder.reset_in
+            if event.how == "attribute":
+                reset |= event.value.reset_in
+            if event.previous is not None and event.how == "accumulate":
+                reset |= event.previous.reset_in
+            if reset:
+                event.crossing = tuple(loop for loop in event.crossing if id(loop) not in reset)
+
+
+def _define_modules(trace: Trace) -> None:
+    """One ModuleDefined for each class that is a module."""
+    stores: dict[int, list[ev.Store]] = defaultdict(list)
+    for event in trace.events:
+        if isinstance(event, ev.Store) and event.how == "attribute" and event.container is not None:
+            stores[id(event.container)].append(event)
+    for cls in trace.classes:
+        if cls.family not in ("module", "lightning-module"):
+            continue
+        instance = trace.instances.get(id(cls))
+        if instance is None:
+            continue
+        registered: dict[str, Value] = {}
+        outside: list[tuple[str, str, Value, Any]] = []
+        for event in stores.get(id(instance), ()):
+            value = event.value
+            kind = _unregistered_kind(value)
+            if kind:
+                if not any(name == event.attribute for name, *_ in outside):
+                    outside.append((event.attribute, kind, value, event.place))
+            elif value.role in ("module", "parameter") or value.buffer:
+                registered[event.attribute] = value
+        root = next((r for r in trace.roots if r.owner is instance), trace.roots[0])
+        trace.events.append(
+            ev.ModuleDefined(
+                place=cls.place,
+                root=root,
+                cls=cls,
+                instance=instance,
+                registered=registered,
+                unregistered=tuple(outside),
+            )
+        )
+
+
+def _unregistered_kind(value: Value) -> str:
+    for option in value.options():
+        if isinstance(option, Container) and not option.registered:
+            for item in option.elements():
+                if item.role == "module" and item.requires_grad is not False:
+                    return "module"
+                if item.role == "parameter":
+                    return "parameter"
+        elif option.role == "tensor" and option.detached == "created" and not option.buffer:
+            return "tensor"
+    return ""

@@ -1,0 +1,159 @@
+"""The interpreter's state: frames, the heap of attributes, train/eval modes; snapshots and joins of them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.trace.places import Context, Guard, Loop, Place
+from engine.trace.values import Choice, Container, FunctionValue, Value
+
+#: More alternatives than this are not told apart.
+MAX_CHOICES = 8
+
+Env = dict[str, Value]
+Heap = dict[tuple[int, str], Value]
+Modes = dict[int, tuple[str, Place]]
+
+
+@dataclass(eq=False)
+class Frame:
+    """One activation of a function, or of a file's top level (`function` is None)."""
+
+    path: str
+    env: Env
+    globals: Env
+    function: FunctionValue | None = None
+    parent: Frame | None = None
+    qualified: str = ""
+    owner: Value | None = None
+    defining_class: Value | None = None
+    returned: list[Value] = field(default_factory=list)
+    return_states: list[Snapshot] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
+    declared_global: set[str] = field(default_factory=set)
+    declared_nonlocal: set[str] = field(default_factory=set)
+    #: Guards in force at the function's entry: those above are its own.
+    guard_base: int = 0
+    #: Names that are parameters of a function analysed as a root.
+    loop_exits: list[list[Snapshot]] = field(default_factory=list)
+    loop_continues: list[list[Snapshot]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Snapshot:
+    """What branches may change: a frame's names, the heap and the modes."""
+
+    env: Env
+    heap: Heap
+    modes: Modes
+    grad: bool | None
+
+
+class Flow:
+    """How a statement ends."""
+
+    NORMAL = "normal"
+    RETURN = "return"
+    BREAK = "break"
+    CONTINUE = "continue"
+    RAISE = "raise"
+
+
+def join_values(first: Value, second: Value) -> Value:
+    """One value for two paths. Equal constants stay one."""
+    if first is second:
+        return first
+    options: list[Value] = []
+    for value in (*first.options(), *second.options()):
+        if any(value is seen or _same_constant(value, seen) for seen in options):
+            continue
+        options.append(value)
+    if len(options) == 1:
+        return options[0]
+    options = options[:MAX_CHOICES]
+    latest = second if second.place.line >= first.place.line else first
+    return Choice(
+        place=latest.place,
+        name=latest.name,
+        role=options[0].role if len({o.role for o in options}) == 1 else None,
+        op="choice",
+        parents=tuple(options),
+        loops=latest.loops,
+        iterations=latest.iterations,
+        choices=tuple(options),
+    )
+
+
+def _same_constant(a: Value, b: Value) -> bool:
+    if not (a.is_constant and b.is_constant):
+        return False
+    return type(a.constant) is type(b.constant) and bool(a.constant == b.constant)
+
+
+def join_env(first: dict[Any, Value], second: dict[Any, Value]) -> dict[Any, Value]:
+    """Names of both paths; a name that only one path binds keeps that value."""
+    joined = dict(first)
+    for name, value in second.items():
+        mine = joined.get(name)
+        if mine is None:
+            joined[name] = value
+        elif mine is not value:
+            joined[name] = join_values(mine, value)
+    return joined
+
+
+def join_modes(first: Modes, second: Modes) -> Modes:
+    """Train/eval modes; `mixed` where paths differ, placed at the eval."""
+    joined: Modes = {}
+    for key in {*first, *second}:
+        a, b = first.get(key), second.get(key)
+        if a is None or b is None:
+            known = a or b
+            assert known is not None
+            joined[key] = known if known[0] != "eval" else ("mixed", known[1])
+        elif a[0] == b[0]:
+            joined[key] = a
+        else:
+            joined[key] = ("mixed", a[1] if a[0] in ("eval", "mixed") else b[1])
+    return joined
+
+
+@dataclass(frozen=True)
+class Active:
+    """The parts of an event that the interpreter's position gives."""
+
+    stack: tuple[Place, ...]
+    loops: tuple[Loop, ...]
+    iterations: tuple[int, ...]
+    guards: tuple[Guard, ...]
+    contexts: tuple[Context, ...]
+
+
+def has_yield(node: ast.AST) -> bool:
+    """Whether a function's own body yields."""
+    queue: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while queue:
+        item = queue.pop()
+        if isinstance(item, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            queue.extend(ast.iter_child_nodes(item))
+    return False
+
+
+__all__ = [
+    "Active",
+    "Container",
+    "Env",
+    "Flow",
+    "Frame",
+    "Heap",
+    "Modes",
+    "Snapshot",
+    "has_yield",
+    "join_env",
+    "join_modes",
+    "join_values",
+]

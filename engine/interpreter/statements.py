@@ -1,0 +1,669 @@
+"""Executing statements: branches, loops, with blocks, assignments, definitions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.interpreter.expressions import MAX_UNROLL, Expressions
+from engine.interpreter.guards import guard_for, negated
+from engine.interpreter.state import Flow, Snapshot, join_values
+from engine.trace import events
+from engine.trace.places import Context, Guard, Loop
+from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
+
+
+class Statements(Expressions):
+    """`execute` and `assign`."""
+
+    def import_statement(self, node: ast.Import | ast.ImportFrom) -> None:
+        raise NotImplementedError
+
+    def define_class(self, node: ast.ClassDef) -> None:
+        raise NotImplementedError
+
+    def define_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        raise NotImplementedError
+
+    def enter_context(self, value: Value, node: ast.AST) -> tuple[Context | None, Value]:
+        raise NotImplementedError
+
+    def execute(self, body: Sequence[ast.stmt]) -> str:
+        base = len(self.guards)
+        flow = Flow.NORMAL
+        for statement in body:
+            self.spend()
+            method = _DISPATCH.get(type(statement))
+            if method is None:
+                continue
+            flow = method(self, statement)
+            if flow != Flow.NORMAL:
+                break
+        del self.guards[base:]
+        return flow
+
+    # ---- simple statements ---------------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr) -> str:
+        value = node.value
+        if isinstance(value, ast.Call):
+            self.evaluate_call(value, discarded=True)
+        elif isinstance(value, ast.Attribute):
+            receiver = self.evaluate(value.value)
+            self.emit(events.Referenced, value, receiver=receiver, attribute=value.attr)
+        elif not isinstance(value, ast.Constant):
+            self.evaluate(value)
+        return Flow.NORMAL
+
+    def _assign(self, node: ast.Assign) -> str:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign(target, value, node)
+        return Flow.NORMAL
+
+    def _annotated(self, node: ast.AnnAssign) -> str:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value), node)
+        return Flow.NORMAL
+
+    def _augmented(self, node: ast.AugAssign) -> str:
+        target = node.target
+        old = self.evaluate(_as_load(target))
+        right = self.evaluate(node.value)
+        if isinstance(old, Container) and isinstance(node.op, ast.Add):
+            items = right.elements() if isinstance(right, Container) else (right,)
+            for item in items:
+                self.add_to(old, item, "extend", self.text(target), node, node.value)
+            return Flow.NORMAL
+        value = self.operate(old, right, node.op, node, node.value)
+        if isinstance(value, Constant) and self.loops:
+            value = self.make(node, "counter", (old, right), role="number")
+        value.name = self.text(target)
+        inplace = old.role in ("tensor", "parameter") or self.tensorish(old)
+        if inplace and old.role != "number":
+            self.emit(
+                events.InPlaceUpdate, node, target=old, how="augmented", operands=(right,), text=self.text(target)
+            )
+        self._accumulated(target, old, right, value, node, node.value, inplace)
+        self._bind(target, value, node)
+        return Flow.NORMAL
+
+    def _accumulated(
+        self, target: ast.expr, old: Value, added: Value, value: Value, node: ast.AST, added_node: ast.AST, inplace: bool
+    ) -> None:
+        """A Store event for `a = a + v` and `a += v`."""
+        event = self.emit(
+            events.Store,
+            node,
+            value=added,
+            how="accumulate",
+            container=None,
+            target=self.text(target),
+            crossing=self.crossed_since(old),
+            previous=old,
+            result=value,
+        )
+        event.inplace = inplace
+        event.value_place = self.place(added_node)
+        value.accumulates = old
+
+    def crossed_since(self, old: Value) -> tuple[Loop, ...]:
+        """The loops of the current position that began (or went round) after a value was made."""
+        made = dict(zip(map(id, old.loops), old.iterations, strict=False))
+        return tuple(
+            loop
+            for loop, iteration in zip(self.loops, self.iterations, strict=True)
+            if made.get(id(loop)) != iteration
+        )
+
+    def _delete(self, node: ast.Delete) -> str:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                old = self.frame.env.get(target.id)
+                if old is not None:
+                    self.mark_reset(old)
+            elif isinstance(target, ast.Subscript):
+                held = self.evaluate(target.value)
+                self.mark_reset(held)
+        return Flow.NORMAL
+
+    def _return(self, node: ast.Return) -> str:
+        value = self.evaluate(node.value) if node.value is not None else self.constant(node, None)
+        self.emit(events.Return, node, value=value if node.value is not None else None)
+        self.frame.returned.append(value)
+        self.frame.return_states.append(self.snapshot())
+        return Flow.RETURN
+
+    def _raise(self, node: ast.Raise) -> str:
+        return Flow.RAISE
+
+    def _break(self, node: ast.Break) -> str:
+        if self.loops:
+            self.loops[-1].breaks = True
+        if self.frame.loop_exits:
+            self.frame.loop_exits[-1].append(self.snapshot())
+        return Flow.BREAK
+
+    def _continue(self, node: ast.Continue) -> str:
+        if self.frame.loop_continues:
+            self.frame.loop_continues[-1].append(self.snapshot())
+        return Flow.CONTINUE
+
+    def _global(self, node: ast.Global) -> str:
+        self.frame.declared_global.update(node.names)
+        return Flow.NORMAL
+
+    def _nonlocal(self, node: ast.Nonlocal) -> str:
+        self.frame.declared_nonlocal.update(node.names)
+        return Flow.NORMAL
+
+    def _assert(self, node: ast.Assert) -> str:
+        value = self.evaluate(node.test)
+        self.condition_sync(value, node.test)
+        return Flow.NORMAL
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> str:
+        self.import_statement(node)
+        return Flow.NORMAL
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+        self.define_function(node)
+        return Flow.NORMAL
+
+    def _class(self, node: ast.ClassDef) -> str:
+        self.define_class(node)
+        return Flow.NORMAL
+
+    # ---- assignment ----------------------------------------------------------------------------------------------
+
+    def assign(self, target: ast.expr, value: Value, node: ast.AST) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            starred = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
+            for item, part in zip(
+                target.elts, self.unpack(value, len(target.elts), node, starred), strict=False
+            ):
+                self.assign(item.value if isinstance(item, ast.Starred) else item, part, node)
+            return
+        if isinstance(target, ast.Starred):
+            self.assign(target.value, value, node)
+            return
+        old = self.current(target)
+        if old is not None and old is not value:
+            if isinstance(node, ast.Assign) and old.role == "parameter" and old.op == "element" and self._derives(value, old):
+                self.emit(events.Rebound, node, target=old, value=value)
+            if self._derives(value, old) and not isinstance(value, Container):
+                if isinstance(node, ast.Assign) and self.loops:
+                    if isinstance(value, Constant):
+                        value = self.make(node, "counter", (old,), role="number")
+                    else:
+                        added, added_node = self._addend(node.value, old, value)
+                        if added is not None:
+                            self._accumulated(target, old, added, value, node, added_node, False)
+            else:
+                self.mark_reset(old)
+        self._bind(target, value, node)
+
+    def current(self, target: ast.expr) -> Value | None:
+        """What a target holds now, without making anything up."""
+        if isinstance(target, ast.Name):
+            return self.frame.env.get(target.id) or (
+                self.frame.globals.get(target.id) if target.id in self.frame.declared_global else None
+            )
+        if isinstance(target, ast.Attribute):
+            holder = self.current(target.value)
+            return self.get_attribute(holder, target.attr) if holder is not None else None
+        if isinstance(target, ast.Subscript):
+            holder = self.current(target.value)
+            if holder is not None and isinstance(target.slice, ast.Constant):
+                if isinstance(holder, Container):
+                    return holder.entries.get(target.slice.value)
+                return self.get_attribute(holder, f"[{target.slice.value!r}]")
+            if holder is not None and isinstance(holder, Container) and isinstance(target.slice, ast.Name):
+                return holder.entries.get("?" + target.slice.id)
+        return None
+
+    @staticmethod
+    def _derives(value: Value, old: Value) -> bool:
+        wanted = {id(old), *(id(o) for o in old.options())}
+        return any(id(ancestor) in wanted for ancestor in value.ancestors(limit=60) if ancestor is not value)
+
+    def _addend(self, node: ast.expr, old: Value, value: Value) -> tuple[Value | None, ast.AST]:
+        """In `a = a + v` (also `d * a + e * v`): v, as the operand that does not hold the old value."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and len(value.parents) == 2:
+            left, right = value.parents
+            olds = {id(old), *(id(o) for o in old.options())}
+            in_left = any(id(a) in olds for a in left.ancestors(limit=60))
+            in_right = any(id(a) in olds for a in right.ancestors(limit=60))
+            if in_left and not in_right:
+                return right, node.right
+            if in_right and not in_left:
+                return left, node.left
+        if isinstance(node, ast.IfExp):
+            for option in value.options():
+                for branch in (node.body, node.orelse):
+                    found, place = self._addend(branch, old, option)
+                    if found is not None:
+                        return found, place
+        return None, node
+
+    def mark_reset(self, value: Value) -> None:
+        """A container or accumulator is emptied or replaced within the active loops."""
+        loops = {id(loop) for loop in self.loops}
+        if not loops:
+            return
+        queue, seen = [value], set()
+        while queue and len(seen) < 40:
+            item = queue.pop()
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            item.reset_in |= loops
+            queue.extend(item.options())
+            if item.accumulates is not None:
+                queue.append(item.accumulates)
+
+    def _bind(self, target: ast.expr, value: Value, node: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            if not value.name or value.op in ("literal", "call", "construct", "operator", "operator/", "operator*"):
+                value.name = target.id if not value.is_constant else value.name
+            if target.id in self.frame.declared_global:
+                self.frame.globals[target.id] = value
+            elif target.id in self.frame.declared_nonlocal:
+                outer = self.frame.parent
+                while outer is not None and target.id not in outer.env:
+                    outer = outer.parent
+                (outer or self.frame).env[target.id] = value
+            else:
+                self.frame.env[target.id] = value
+        elif isinstance(target, ast.Attribute):
+            self._bind_attribute(target, value, node)
+        elif isinstance(target, ast.Subscript):
+            self._bind_item(target, value, node)
+
+    def _bind_attribute(self, target: ast.Attribute, value: Value, node: ast.AST) -> None:
+        holder = self.evaluate(target.value)
+        for owner in holder.options():
+            if owner.is_constant:
+                continue
+            if target.attr == "requires_grad":
+                enabled = bool(value.constant) if value.is_constant else None
+                self.emit(events.RequiresGradChange, node, target=owner, enabled=enabled)
+                owner.requires_grad = enabled
+                if owner.role == "parameter":
+                    for module in owner.of:
+                        module.requires_grad = False if enabled is False else None
+                continue
+            if target.attr == "grad":
+                self.emit(events.ZeroGrad, node, target=owner, how="grad")
+                continue
+            if target.attr == "data":
+                self.emit(
+                    events.InPlaceUpdate, node, target=owner, how="data", operands=(value,), text=self.text(target)
+                )
+                continue
+            self.emit(
+                events.Store,
+                node,
+                value=value,
+                how="attribute",
+                container=owner,
+                target=self.text(target),
+                attribute=target.attr,
+                crossing=self.crossed_since(owner),
+                previous=self.get_attribute(owner, target.attr),
+            )
+            if isinstance(value, Container):
+                value.held_as = value.held_as or self.text(target)
+            if value.op in ("literal", "construct", "call") and not value.is_constant:
+                value.name = self.text(target)
+            if value.role == "module" and value.member_of is None and owner.role == "module":
+                value.member_of = owner
+            owner = owner if owner.wrapped is None or owner.wrapping == "copy" else owner
+            self.set_attribute(owner, target.attr, value)
+
+    def _bind_item(self, target: ast.Subscript, value: Value, node: ast.AST) -> None:
+        holder = self.evaluate(target.value)
+        index = self.evaluate(target.slice)
+        value_node = node.value if isinstance(node, ast.Assign | ast.AugAssign) else target
+        for owner in holder.options():
+            if owner.is_constant:
+                continue
+            if isinstance(owner, Container):
+                key = index.constant if index.is_constant else None
+                if isinstance(target.slice, ast.Name) and key is None:
+                    key = "?" + target.slice.id
+                if isinstance(key, str | int):
+                    owner.entries[key] = value
+                    owner.parents = (*owner.parents, value) if value not in owner.parents else owner.parents
+                    event = self.emit(
+                        events.Store,
+                        node,
+                        value=value,
+                        how="item",
+                        container=owner,
+                        target=self.text(target),
+                        crossing=self.crossed_since(owner),
+                    )
+                    event.value_place = self.place(value_node)
+                else:
+                    self.add_to(owner, value, "item", self.text(target), node, value_node)
+                continue
+            if self.tensorish(owner) or owner.role in ("tensor", "parameter"):
+                self.emit(
+                    events.InPlaceUpdate, node, target=owner, how="item", operands=(value,), text=self.text(target)
+                )
+                owner.parents = (*owner.parents, value)
+            event = self.emit(
+                events.Store,
+                node,
+                value=value,
+                how="item",
+                container=owner,
+                target=self.text(target),
+                crossing=self.crossed_since(owner),
+            )
+            event.value_place = self.place(value_node)
+            if index.is_constant:
+                self.set_attribute(owner, f"[{index.constant!r}]", value)
+
+    def add_to(
+        self, owner: Container, value: Value, how: str, text: str, node: ast.AST, value_node: ast.AST | None = None
+    ) -> None:
+        """A value enters a container."""
+        if len(owner.items) < 48:
+            owner.items.append(value)
+        if value not in owner.parents:
+            owner.parents = (*owner.parents, value)
+        owner.open = owner.open or bool(self.crossed_since(owner))
+        event = self.emit(
+            events.Store,
+            node,
+            value=value,
+            how=how,
+            container=owner,
+            target=text,
+            crossing=self.crossed_since(owner),
+        )
+        event.value_place = self.place(value_node if value_node is not None else node)
+
+    # ---- branches ------------------------------------------------------------------------------------------------
+
+    def _if(self, node: ast.If) -> str:
+        test = self.evaluate(node.test)
+        if test.is_constant:
+            return self.execute(node.body if test.constant else node.orelse)
+        self.condition_sync(test, node.test)
+        guard = guard_for(node.test, test, self.place(node.test))
+        return self._branches(guard, node.body, node.orelse)
+
+    def _branches(self, guard: Guard, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+        before = self.snapshot()
+        self.guards.append(guard)
+        first = self.execute(body)
+        after_first = self.snapshot()
+        self.guards.pop()
+        self.restore(before)
+        other = negated(guard)
+        self.guards.append(other)
+        second = self.execute(orelse)
+        self.guards.pop()
+        if first != Flow.NORMAL and second != Flow.NORMAL:
+            return first if first == second else (second if first == Flow.RAISE else first)
+        if first != Flow.NORMAL:
+            # What follows only happens where the condition does not hold.
+            if first != Flow.RAISE:
+                self.guards.append(negated(guard, early=True))
+            return Flow.NORMAL
+        if second != Flow.NORMAL:
+            self.restore(after_first)
+            if second != Flow.RAISE:
+                self.guards.append(guard)
+            return Flow.NORMAL
+        self.join([after_first, self.snapshot()])
+        return Flow.NORMAL
+
+    def _match(self, node: ast.Match) -> str:
+        subject = self.evaluate(node.subject)
+        for case in node.cases:
+            pattern = case.pattern
+            known: bool | None = None
+            if isinstance(pattern, ast.MatchValue) and subject.is_constant and isinstance(pattern.value, ast.Constant):
+                known = pattern.value.value == subject.constant
+            elif isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
+                if subject.is_constant:
+                    return self.execute(case.body)
+            if known is True:
+                return self.execute(case.body)
+            if known is False:
+                continue
+            place = self.place(case.body[0])
+            text = f"match {self.text(node.subject)}:{ast.unparse(pattern)}"
+            before = self.snapshot()
+            self.guards.append(Guard(place, text, True, frozenset(["case"])))
+            for name in ast.walk(pattern):
+                if isinstance(name, ast.MatchAs | ast.MatchStar) and name.name:
+                    self.frame.env[name.name] = self.make(node, "element", (subject,))
+            flow = self.execute(case.body)
+            self.guards.pop()
+            if flow == Flow.NORMAL:
+                self.join([before, self.snapshot()])
+            else:
+                self.restore(before)
+        return Flow.NORMAL
+
+    def _try(self, node: ast.Try) -> str:
+        before = self.snapshot()
+        flow = self.execute(node.body)
+        states: list[Snapshot] = []
+        if flow == Flow.NORMAL:
+            flow = self.execute(node.orelse)
+        if flow == Flow.NORMAL:
+            states.append(self.snapshot())
+        end = self.snapshot()
+        for handler in node.handlers:
+            self.join([before, end])
+            place = self.place(handler)
+            text = f"except {self.text(handler.type)} {place.line}"
+            self.guards.append(Guard(place, text, True, frozenset(["except"])))
+            if handler.name:
+                self.frame.env[handler.name] = self.make(handler, "exception", role="exception")
+            handled = self.execute(handler.body)
+            self.guards.pop()
+            if handled == Flow.NORMAL:
+                states.append(self.snapshot())
+        if states:
+            self.join(states)
+        else:
+            self.restore(end)
+        last = self.execute(node.finalbody)
+        if last != Flow.NORMAL:
+            return last
+        return Flow.NORMAL if states else flow
+
+    # ---- with ----------------------------------------------------------------------------------------------------
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> str:
+        contexts, grad = len(self.contexts), self.grad
+        for item in node.items:
+            value = self.evaluate(item.context_expr)
+            entered: Value = value
+            for option in value.options():
+                context, entered = self.enter_context(option, item.context_expr)
+                if context is not None:
+                    if isinstance(value, Choice):
+                        context = Context(
+                            context.kind, context.place, None, context.value, context.dtype, context.text
+                        )
+                    self.contexts.append(context)
+                    self._apply_grad(context)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, entered, node)
+        flow = self.execute(node.body)
+        del self.contexts[contexts:]
+        self.grad = grad
+        return flow
+
+    def _apply_grad(self, context: Context) -> None:
+        if context.kind in ("no_grad", "inference_mode"):
+            self.grad = False if context.enabled else (self.grad if context.enabled is False else None)
+        elif context.kind == "enable_grad":
+            self.grad = True
+        elif context.kind == "set_grad_enabled":
+            self.grad = context.enabled
+
+    # ---- loops ---------------------------------------------------------------------------------------------------
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> str:
+        source = self.evaluate(node.iter)
+        literal = self._literal_elements(source)
+        kind, count = "iterable", None
+        inner = source.parents[0] if source.op in ("enumerate", "tqdm", "passthrough") and source.parents else source
+        if literal is not None:
+            kind, count = "literal", len(literal)
+        elif inner.op == "range":
+            kind = "range"
+            bounds = [p.constant for p in inner.parents]
+            if bounds and all(isinstance(b, int) for b in bounds):
+                count = len(range(*bounds)) if len(bounds) < 3 or bounds[2] else None
+        elif inner.role == "loader":
+            kind = "loader"
+        names = tuple(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
+        loop = Loop(self.place(node), kind, source, count, target_names=names)  # type: ignore[arg-type]
+        self.emit(events.Iterate, node, subject=loop, iterates=source)
+
+        def bind(iteration: int) -> bool:
+            if literal is not None:
+                self.assign(node.target, literal[iteration], node.target)
+            else:
+                self.assign(node.target, self.element_of(source, node.iter), node.target)
+            return True
+
+        flow = self._play(loop, node.body, bind, len(literal) if literal is not None else 2)
+        if node.orelse and flow == Flow.NORMAL:
+            return self.execute(node.orelse)
+        return flow
+
+    def _literal_elements(self, source: Value) -> list[Value] | None:
+        """The elements where a loop runs over few constants (or over known objects), played one by one."""
+        if source.op == "enumerate" and source.parents:
+            inner = self._literal_elements(source.parents[0])
+            if inner is not None:
+                return [
+                    self.container_of_pair(self.constant_like(source, i), item, source) for i, item in enumerate(inner)
+                ]
+            return None
+        if not isinstance(source, Container) or source.open or source.shape_name in ("dict", "generator"):
+            return None
+        if not 0 < len(source.items) <= MAX_UNROLL:
+            return None
+        known = all(
+            item.is_constant
+            or item.role in ("module", "optimizer", "loader", "scheduler")
+            or (isinstance(item, Container) and any(part.is_constant for part in item.items))
+            or item.op == "parameter-of-function"
+            for item in source.items
+        )
+        return list(source.items) if known else None
+
+    def container_of_pair(self, first: Value, second: Value, like: Value) -> Container:
+        return Container(place=like.place, op="literal", shape_name="tuple", items=[first, second], parents=(first, second))
+
+    def constant_like(self, like: Value, value: Any) -> Constant:
+        return Constant(place=like.place, op="literal", value=value, name=repr(value))
+
+    def _while(self, node: ast.While) -> str:
+        loop = Loop(self.place(node), "while", None, None, condition=self.text(node.test))
+        guards = len(self.guards)
+
+        def bind(iteration: int) -> bool:
+            del self.guards[guards:]
+            test = self.evaluate(node.test)
+            if test.is_constant:
+                return bool(test.constant)
+            self.condition_sync(test, node.test)
+            return True
+
+        self.emit(events.Iterate, node, subject=loop, iterates=None)
+        flow = self._play(loop, node.body, bind, 2)
+        if node.orelse and flow == Flow.NORMAL:
+            return self.execute(node.orelse)
+        return flow
+
+    def _play(self, loop: Loop, body: Sequence[ast.stmt], bind: Callable[[int], bool], passes: int) -> str:
+        """Play a loop body `passes` times; what the last pass leaves is the state after the loop."""
+        frame = self.frame
+        frame.loop_exits.append([])
+        frame.loop_continues.append([])
+        self.loops.append(loop)
+        self.iterations.append(0)
+        flow = Flow.NORMAL
+        exits: list[Snapshot] = []
+        if passes == 2 and sum(1 for other in self.loops if other.kind not in ("literal", "comprehension")) > 3:
+            passes = 1
+        for iteration in range(passes):
+            self.iterations[-1] = iteration
+            if not bind(iteration):
+                break
+            flow = self.execute(body)
+            states = frame.loop_continues[-1]
+            if flow in (Flow.NORMAL, Flow.CONTINUE):
+                if flow == Flow.NORMAL:
+                    states.append(self.snapshot())
+                if states:
+                    self.join(states)
+                frame.loop_continues[-1] = []
+            elif states:
+                self.join(states)
+                frame.loop_continues[-1] = []
+                flow = Flow.NORMAL
+            else:
+                break
+        self.loops.pop()
+        self.iterations.pop()
+        exits = frame.loop_exits.pop()
+        frame.loop_continues.pop()
+        if exits and flow in (Flow.NORMAL, Flow.CONTINUE):
+            self.join([*exits, self.snapshot()])
+        elif exits:
+            self.join(exits)
+        if flow == Flow.RETURN and not exits:
+            # A loop may run zero times; code after it is still read.
+            loop.breaks = True
+        return Flow.NORMAL
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    return target
+
+
+_DISPATCH: dict[type[ast.stmt], Callable[[Any, Any], str]] = {
+    ast.Expr: Statements._expression,
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._augmented,
+    ast.Delete: Statements._delete,
+    ast.Return: Statements._return,
+    ast.Raise: Statements._raise,
+    ast.Break: Statements._break,
+    ast.Continue: Statements._continue,
+    ast.Global: Statements._global,
+    ast.Nonlocal: Statements._nonlocal,
+    ast.Assert: Statements._assert,
+    ast.Import: Statements._import,
+    ast.ImportFrom: Statements._import,
+    ast.FunctionDef: Statements._function,
+    ast.AsyncFunctionDef: Statements._function,
+    ast.ClassDef: Statements._class,
+    ast.If: Statements._if,
+    ast.Match: Statements._match,
+    ast.Try: Statements._try,
+    ast.TryStar: Statements._try,
+    ast.With: Statements._with,
+    ast.AsyncWith: Statements._with,
+    ast.For: Statements._for,
+    ast.AsyncFor: Statements._for,
+    ast.While: Statements._while,
+}
+
+__all__ = ["External", "FunctionValue", "Statements", "join_values"]
