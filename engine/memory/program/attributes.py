@@ -32,7 +32,6 @@ ALLOWED_SPECIAL = frozenset(f"__{name}__" for name in _OPERATORS.split())
 
 _INTROSPECTION = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
 _WIDE_FORMAT = re.compile(r"\d{5,}")
-PROGRAM_MARK = "is_program_class"
 
 
 def is_program_class(value: object) -> bool:
@@ -93,6 +92,8 @@ def read(value: Any, name: str) -> Any:
     """`value.name`, or AttributeError where the program may not read it."""
     if name[:2] == "__" and name[-2:] == "__":
         return _read_special(value, name)
+    if name[:10] == "preflight_":
+        raise AttributeError(name)
     if name in ("format", "format_map"):
         if isinstance(value, str):
             return (_format_method if name == "format" else _format_map_method)(value)
@@ -145,9 +146,10 @@ def variables(value: Any) -> Any:
         return {k: v for k, v in value.__dict__.items() if k in ALLOWED_SPECIAL or not k.startswith("__")}
     if isinstance(value, (type, ModuleType)) or not hasattr(value, "__dict__"):
         raise TypeError("vars() argument must have __dict__ attribute")
-    if is_program_object(value) or getattr(value, "is_program_function", False) or hasattr(value, "_parameters"):
-        return value.__dict__
-    return dict(value.__dict__)
+    own: dict[str, Any] = value.__dict__
+    if any(name.startswith("preflight_") for name in own):
+        return {name: item for name, item in own.items() if not name.startswith("preflight_")}
+    return own
 
 
 def write(value: Any, name: str, item: Any) -> None:
@@ -156,6 +158,8 @@ def write(value: Any, name: str, item: Any) -> None:
         return
     if isinstance(value, type) and not is_program_class(value):
         raise AttributeError(f"{value.__name__}.{name} cannot be replaced in a shadow run")
+    if name[:10] == "preflight_":
+        raise AttributeError(name)
     if name == "__class__" and not (is_program_class(item) and is_program_object(value)):
         raise AttributeError(name)
     setattr(value, name, item)

@@ -1,0 +1,274 @@
+"""`preflight estimate`: the peak memory of a training, inference or generation script, as a range with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from engine.findings import (
+    Breakdown,
+    ByteRange,
+    EstimateReport,
+    Memory,
+    ModelSummary,
+    Setting,
+    Target,
+    Verdict,
+)
+from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
+from engine.memory.interval import around
+from engine.memory.launch import CannotLaunch, plan
+from engine.memory.savings import rank_savings
+from engine.memory.shadow import Launch, Outcome, shadow_run
+from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, nccl_range, usable_bytes
+
+if TYPE_CHECKING:
+    from engine.project import Project
+
+DEFAULT_GPU = "a100-80gb"
+"""Whose kernels and workspaces are taken where no GPU is named."""
+
+Task = Literal["train", "inference", "generate", "unknown"]
+Confidence = Literal["high", "medium", "low", "unknown"]
+FetchConfig = Callable[[str], Mapping[str, Any] | None]
+
+
+def estimate(
+    project: Project,
+    script: str,
+    *,
+    gpus: Sequence[str] = (),
+    overrides: Mapping[str, str] | None = None,
+    fetch_config: FetchConfig | None = None,
+    savings: bool = True,
+    seconds: float = 60.0,
+) -> EstimateReport:
+    """Follow `script` in `project` and report its peak on one device.
+
+    `overrides` are `--set key=value` pairs; `fetch_config(name)` may supply a model's configuration that is not in
+    the catalogue. Raises UnknownGPU for a GPU name that the catalogue lacks; everything else becomes a note.
+    """
+    devices = [find_gpu(name) for name in gpus]
+    notes: list[str] = []
+    try:
+        launch = plan(project, script)
+    except CannotLaunch as problem:
+        return EstimateReport(targets=_unknown_targets(devices), notes=(str(problem),))
+    overrides = dict(overrides or {})
+    if "world_size" in overrides and overrides["world_size"].isdigit():
+        launch = _with_world_size(launch, int(overrides["world_size"]))
+    first = devices[0] if devices else find_gpu(DEFAULT_GPU)
+    if not devices:
+        notes.append(f"no GPU was named: kernels and workspaces are those of {first.name}")
+    run = shadow_run(
+        project,
+        launch,
+        architecture=architecture_of(first),
+        overrides=overrides,
+        seconds=seconds,
+        fetch_config=fetch_config,
+    )
+    return report(project, launch, run, devices, first, notes, overrides, savings=savings, seconds=seconds)
+
+
+def architecture_of(gpu: Gpu) -> str:
+    """`sm80` and the like; Ampere's where the catalogue does not say."""
+    return f"sm{gpu.compute_capability.replace('.', '')}" if gpu.compute_capability else "sm80"
+
+
+def _with_world_size(launch: Launch, size: int) -> Launch:
+    from dataclasses import replace
+
+    return replace(launch, world_size=size)
+
+
+def _unknown_targets(devices: Sequence[Gpu]) -> tuple[Target, ...]:
+    return tuple(Target(gpu=gpu.id, usable_bytes=usable_bytes(gpu), verdict="unknown") for gpu in devices)
+
+
+def report(
+    project: Project,
+    launch: Launch,
+    run: Outcome,
+    devices: Sequence[Gpu],
+    first: Gpu,
+    notes: Sequence[str],
+    overrides: Mapping[str, str],
+    *,
+    savings: bool,
+    seconds: float,
+) -> EstimateReport:
+    """The report of a finished shadow run."""
+    seen = run.observations
+    said = [*notes, *run.notes]
+    model = ModelSummary(
+        name=seen.model_name,
+        parameters=seen.parameters,
+        trainable_parameters=seen.trainable,
+        evidence=seen.evidence,  # type: ignore[arg-type]
+    )
+    settings = configuration(project, launch, run, overrides)
+    if not run.complete:
+        why = run.problem or _why_nothing_ran(run)
+        return EstimateReport(
+            task=task_of(run),
+            model=model,
+            configuration=settings,
+            targets=_unknown_targets(devices),
+            notes=(f"the program could not be followed: {why}", *said),
+        )
+    if run.problem is not None:
+        said.append(f"the run was followed until {run.problem}")
+    confidence = confidence_of(run)
+    evidence = "followed" if confidence == "high" else "assumed"
+    memory = memory_of(run, first, launch.world_size, evidence)
+    targets = tuple(_target(run, gpu, launch.world_size, evidence) for gpu in devices)
+    ranked = rank_savings(project, launch, run, memory, devices, first, overrides, seconds=seconds) if savings else ()
+    return EstimateReport(
+        task=task_of(run),
+        model=model,
+        configuration=settings,
+        memory=memory,
+        targets=targets,
+        savings=tuple(ranked),
+        confidence=confidence,
+        notes=tuple(dict.fromkeys(said)),
+    )
+
+
+def _why_nothing_ran(run: Outcome) -> str:
+    seen = run.observations
+    reasons = [note for note in run.notes if "passed over" in note or "not modelled" in note]
+    if seen.backwards and not seen.steps:
+        return "no optimizer step was reached" + (f" ({reasons[0]})" if reasons else "")
+    if not seen.model_calls:
+        return "no model was called" + (f" ({reasons[0]})" if reasons else "")
+    return reasons[0] if reasons else "no steady state was reached"
+
+
+def task_of(run: Outcome) -> Task:
+    """What the program does with its model."""
+    seen = run.observations
+    if seen.steps or seen.backwards:
+        return "train"
+    if seen.generated:
+        return "generate"
+    return "inference" if seen.model_calls else "unknown"
+
+
+def confidence_of(run: Outcome) -> Confidence:
+    """How much of what the peak depends on was read rather than assumed."""
+    if run.problem is not None:
+        return "low"
+    doubts = [note for note in run.notes if "passed over" in note or "assumed" in note]
+    unknown = [note for note in run.notes if "not modelled" in note]
+    if len(doubts) > 1:
+        return "low"
+    return "medium" if doubts or unknown else "high"
+
+
+CATEGORY_FIELDS: Mapping[str, str] = {
+    "parameters": "parameters",
+    "buffers": "parameters",
+    "gradients": "gradients",
+    "optimizer": "optimizer",
+    "kv_cache": "kv_cache",
+    "inputs": "activations",
+    "activations": "activations",
+    "communication": "communication",
+}
+"""Allocator categories by field of the breakdown; all others are temporaries."""
+
+
+def memory_of(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Memory:
+    """Ranges and breakdown on one device."""
+    context, nccl = context_range(gpu), nccl_range(world_size)
+    fields: dict[str, int] = {}
+    for category, size in run.categories.items():
+        name = CATEGORY_FIELDS.get(category, "temporaries")
+        fields[name] = fields.get(name, 0) + size
+    fields["temporaries"] = fields.get("temporaries", 0) + run.allocated - sum(fields.values())
+    if fields["temporaries"] < 0:
+        # Block rounding is counted in the categories: take it back where it is largest.
+        largest = max(fields, key=lambda name: fields[name])
+        fields[largest] += fields["temporaries"]
+        fields["temporaries"] = 0
+    fields["allocator_slack"] = run.reserved - run.allocated
+    fields["device_context"] = context.expected * MIB
+    fields["communication"] = fields.get("communication", 0) + nccl.expected * MIB
+    outside = (context.expected + nccl.expected) * MIB
+    reserved = around(run.reserved, f"reserved-{evidence}")
+    occupied = ByteRange(
+        low=reserved.low + (context.low + nccl.low) * MIB,
+        expected=run.reserved + outside,
+        high=reserved.high + (context.high + nccl.high) * MIB,
+    )
+    return Memory(
+        allocated=around(run.allocated, f"allocated-{evidence}"),
+        reserved=reserved,
+        occupied=occupied,
+        breakdown=Breakdown(**fields),
+    )
+
+
+def verdict_of(occupied: ByteRange, usable: int) -> Verdict:
+    """Compare a range with what a device leaves."""
+    if occupied.high <= usable:
+        return "fits"
+    return "does-not-fit" if occupied.low > usable else "borderline"
+
+
+def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
+    memory = memory_of(run, gpu, world_size, evidence)
+    usable = usable_bytes(gpu)
+    verdict = verdict_of(memory.occupied, usable)
+    if verdict == "does-not-fit":
+        # The allocator gives cached blocks back before it fails: what must fit is what is allocated.
+        floor = memory.allocated.low + context_range(gpu).low * MIB + nccl_range(world_size).low * MIB
+        if floor <= usable:
+            verdict = "borderline"
+    return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict)
+
+
+OPTIMIZERS: Mapping[str, str] = {"adamw": "adamw", "adam": "adam", "sgd": "sgd"}
+
+
+def configuration(project: Project, launch: Launch, run: Outcome, overrides: Mapping[str, str]) -> dict[str, Setting]:
+    """Every value of interest, with the place it was read from."""
+    seen = run.observations
+    python_files = [path for path in run.files if path.endswith((".py", ".ipynb"))]
+    others = [path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))][:50]
+    declared = dict(seen.declared)
+    values: dict[str, Any] = {
+        "batch_size": declared.pop("batch_size", seen.batch_size),
+        "sequence_length": seen.sequence_length,
+        "image_size": seen.image_size,
+        "max_new_tokens": None,
+        **declared,
+        "world_size": launch.world_size,
+    }
+    if seen.steps:
+        values["accumulation_steps"] = seen.accumulation_steps
+    settings = {
+        key: locate(project, python_files, others, key, value) for key, value in values.items() if value is not None
+    }
+    if seen.precision is not None:
+        settings["precision"] = locate_word(project, [*python_files, *others], seen.precision, PRECISION_WORDS.get(seen.precision, seen.precision))
+    if seen.optimizer is not None:
+        name = seen.optimizer.split("+")[0]
+        settings["optimizer"] = locate_word(project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(|optim\w*\s*[:=]")
+    if seen.steps:
+        words = r"checkpoint"
+        settings["gradient_checkpointing"] = (
+            locate_word(project, [*python_files, *others], True, words)
+            if seen.gradient_checkpointing
+            else Setting(value=False, assumed=True)
+        )
+    if seen.attention is not None:
+        settings["attention"] = locate_word(project, python_files, seen.attention, r"attn_implementation|scaled_dot_product_attention")
+    for key, value in overrides.items():
+        settings[key] = Setting(value=value, path="--set", line=None)
+    return settings
+
+
+__all__ = ["UnknownGPU", "estimate", "verdict_of"]

@@ -1,0 +1,140 @@
+"""How a script is started: a Python file or notebook as it is, a shell script by the launcher's line in it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from engine.memory.shadow import Launch
+
+if TYPE_CHECKING:
+    from engine.project import Project
+
+
+class CannotLaunch(ValueError):
+    """The file names no program that could be followed; the message says why."""
+
+
+def plan(project: Project, script: str) -> Launch:
+    """The launch of `script`; raises CannotLaunch."""
+    if not project.exists(script):
+        raise CannotLaunch(f"{script}: no such file")
+    if script.endswith((".py", ".ipynb")):
+        return Launch(script)
+    if script.endswith((".sh", ".bash", ".slurm", ".sbatch")) or project.read_text(script).startswith("#!"):
+        return from_shell(project, script)
+    raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
+
+
+_ASSIGNMENT = re.compile(r"^(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)=(.*)$")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?:(:?[-=])([^}]*))?\}|([A-Za-z_]\w*)|(\d)|\{(\d)(?:(:?[-=])([^}]*))?\})")
+_COUNT_OPTIONS = {"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus", "--gpus_per_node"}
+_NODE_OPTIONS = {"--nnodes", "--num_machines", "--num_nodes"}
+_LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "python", "python3", "torch.distributed.launch", "torch.distributed.run"}
+_FLAGS = {"--standalone", "--use_env", "--multi_gpu", "--no_python", "--use_deepspeed", "--use_fsdp", "-u", "--module", "-m"}
+
+
+def _expand(text: str, variables: dict[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[4]
+        if name is not None:
+            known = variables.get(name)
+            if match[2] and not known:
+                return _expand(match[3] or "", variables)
+            return known or ""
+        return match[8] or ""
+
+    return _VARIABLE.sub(value, text)
+
+
+def from_shell(project: Project, script: str) -> Launch:
+    """Follow assignments and take the last line that starts a Python program of the project."""
+    variables: dict[str, str] = {}
+    exported: dict[str, str] = {}
+    found: Launch | None = None
+    text = project.read_text(script).replace("\\\r\n", " ").replace("\\\n", " ")
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = _ASSIGNMENT.match(line)
+        if match and not re.search(r"\s(torchrun|python3?|accelerate|deepspeed)\s", line):
+            value = match[2].split(" #")[0].strip()
+            try:
+                parts = shlex.split(_expand(value, variables)) if not value.startswith("(") else [value.strip("()")]
+            except ValueError:
+                parts = [value]
+            variables[match[1]] = " ".join(parts) if parts else ""
+            if line.startswith("export"):
+                exported[match[1]] = variables[match[1]]
+            continue
+        if line.startswith("export "):
+            continue
+        found = _command(project, script, line, variables, exported) or found
+    if found is None:
+        raise CannotLaunch(f"{script}: starts no Python program of this repository")
+    return found
+
+
+def _command(project: Project, script: str, line: str, variables: dict[str, str], exported: dict[str, str]) -> Launch | None:
+    try:
+        words = shlex.split(_expand(line, variables), comments=True)
+    except ValueError:
+        return None
+    environment = dict(exported)
+    while words and _ASSIGNMENT.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    start = next((index for index, word in enumerate(words) if word.rsplit("/", 1)[-1] in _LAUNCHERS), None)
+    if start is None:
+        return None
+    words = words[start:]
+    processes, nodes, index = 1, 1, 1
+    launcher = words[0].rsplit("/", 1)[-1]
+    while index < len(words):
+        word = words[index]
+        name, _, given = word.partition("=")
+        if name in _COUNT_OPTIONS or name in _NODE_OPTIONS:
+            if not given:
+                index += 1
+                given = words[index] if index < len(words) else "1"
+            count = int(given) if given.isdigit() else 1
+            if name in _COUNT_OPTIONS:
+                processes = count
+            else:
+                nodes = count
+            index += 1
+            continue
+        path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
+        if path is not None:
+            arguments = tuple(words[index + 1 :])
+            for stop in ("|", ">", "2>&1", "&&", "&", ">>", "2>"):
+                if stop in arguments:
+                    arguments = arguments[: arguments.index(stop)]
+            folders = tuple(p.rstrip("/") for p in environment.get("PYTHONPATH", "").split(":") if p not in ("", "."))
+            devices = environment.get("CUDA_VISIBLE_DEVICES")
+            if launcher == "deepspeed" and processes == 1 and devices:
+                processes = len(devices.split(","))
+            return Launch(
+                path,
+                arguments,
+                environment=environment,
+                world_size=max(1, processes * nodes),
+                search_paths=folders,
+                state={"launcher": launcher, "launch words": tuple(words), "torchrun": launcher},
+            )
+        index += 1
+    return None
+
+
+def _script_path(project: Project, script: str, word: str, *, module: bool) -> str | None:
+    if module:
+        return project.find_module(word)
+    if not word.endswith(".py"):
+        return None
+    folder = script.rpartition("/")[0]
+    for candidate in (word.removeprefix("./"), f"{folder}/{word.removeprefix('./')}".lstrip("/")):
+        if project.exists(candidate):
+            return candidate
+    return None

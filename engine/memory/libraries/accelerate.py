@@ -1,0 +1,209 @@
+"""`accelerate`."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from engine.memory.libraries.mixed_precision import wrap_forward
+from engine.memory.libraries.torch_data import is_tensor
+from engine.memory.program.namespaces import Namespace
+from engine.memory.program.stdlib_models import Silent
+from engine.memory.program.unknown import Unknown
+from engine.memory.tensors import namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.memory.program.machine import Interpreter
+
+
+def move(value: Any, device: Any = "cuda") -> Any:
+    """A batch on the device, whatever its structure."""
+    if is_tensor(value):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)({key: move(item, device) for key, item in value.items()})
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)([move(item, device) for item in value])
+    return value
+
+
+class DeviceLoader:
+    """A loader whose batches come on the device."""
+
+    open_record = True
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.dataset = getattr(loader, "dataset", None)
+        self.batch_size = getattr(loader, "batch_size", None)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.loader:
+            yield move(batch)
+            del batch
+
+
+def provide(interpreter: Interpreter, dotted: str) -> Any:
+    """`accelerate` and its submodules."""
+    declared: dict[str, Any] = interpreter.state.setdefault("declared", {})
+
+    class Accelerator:
+        """`accelerate.Accelerator`."""
+
+        open_record = True
+
+        def __init__(self, mixed_precision: Any = None, gradient_accumulation_steps: Any = 1, **options: Any) -> None:
+            overrides = interpreter.state.get("overrides", {})
+            if mixed_precision is None:
+                mixed_precision = interpreter.environment.get("ACCELERATE_MIXED_PRECISION", "no")
+            precision = {"amp-bf16": "bf16", "amp-fp16": "fp16", "fp32": "no"}.get(str(overrides.get("precision")), mixed_precision)
+            self.mixed_precision = precision if isinstance(precision, str) else "no"
+            plugin = options.get("gradient_accumulation_plugin")
+            steps = getattr(plugin, "num_steps", gradient_accumulation_steps)
+            self.gradient_accumulation_steps = max(1, int(overrides.get("accumulation_steps") or steps or 1))
+            self.device = namespace("torch.device")("cuda")
+            self.num_processes = interpreter.device.world_size
+            self.process_index = self.local_process_index = 0
+            self.is_main_process = self.is_local_main_process = self.is_last_process = True
+            self.sync_gradients = True
+            self.state = SimpleNamespace(num_processes=self.num_processes, deepspeed_plugin=None, fsdp_plugin=None)
+            self.distributed_type = "NO"
+            self.trackers: list[Any] = []
+            self.step = 0
+            self.optimizer_step_was_skipped = False
+            self.native_amp = self.mixed_precision in ("bf16", "fp16")
+
+        @property
+        def dtype(self) -> Any:
+            return {"bf16": namespace("torch.bfloat16"), "fp16": namespace("torch.float16")}.get(self.mixed_precision)
+
+        def prepare(self, *objects: Any, **options: Any) -> Any:
+            module, optimizer = namespace("torch.nn.Module"), namespace("torch.optim.Optimizer")
+            prepared: list[Any] = []
+            for item in objects:
+                if isinstance(item, module):
+                    prepared.append(self.prepare_model(item))
+                elif isinstance(item, optimizer):
+                    prepared.append(GatedOptimizer(item, self))
+                elif hasattr(item, "__iter__") and hasattr(item, "__len__") and not isinstance(item, Unknown):
+                    prepared.append(DeviceLoader(item))
+                else:
+                    prepared.append(item)
+            return prepared[0] if len(prepared) == 1 else tuple(prepared)
+
+        def prepare_model(self, model: Any, *args: Any, **options: Any) -> Any:
+            model.to("cuda")
+            if self.dtype is not None:
+                wrap_forward(model, self.dtype)
+            if self.num_processes > 1 and any(p.requires_grad for p in model.parameters()):
+                declared.setdefault("sharding", "ddp")
+                wrapper = namespace("torch.nn.parallel.DistributedDataParallel")
+                if wrapper is not None:
+                    return wrapper(model)
+            return model
+
+        def prepare_data_loader(self, loader: Any, *args: Any, **options: Any) -> Any:
+            return DeviceLoader(loader)
+
+        def prepare_optimizer(self, optimizer: Any, *args: Any, **options: Any) -> Any:
+            return GatedOptimizer(optimizer, self)
+
+        def prepare_scheduler(self, scheduler: Any) -> Any:
+            return scheduler
+
+        @contextmanager
+        def accumulate(self, *models: Any) -> Iterator[None]:
+            self.step += 1
+            self.sync_gradients = self.step % self.gradient_accumulation_steps == 0
+            yield
+
+        def backward(self, loss: Any, **options: Any) -> None:
+            if self.gradient_accumulation_steps > 1:
+                loss = loss / self.gradient_accumulation_steps
+            loss.backward(**options)
+
+        def clip_grad_norm_(self, parameters: Any, limit: Any, *args: Any) -> Any:
+            return namespace("torch.nn.utils.clip_grad_norm_")(parameters, limit)
+
+        def clip_grad_value_(self, parameters: Any, limit: Any) -> Any:
+            return None
+
+        def autocast(self, *args: Any, **options: Any) -> Any:
+            if self.dtype is None:
+                return nullcontext()
+            return namespace("torch.autocast")("cuda", dtype=self.dtype)
+
+        def no_sync(self, model: Any) -> Any:
+            return model.no_sync() if hasattr(model, "no_sync") else nullcontext()
+
+        def unwrap_model(self, model: Any, *args: Any, **options: Any) -> Any:
+            return getattr(model, "module", model)
+
+        def gather(self, value: Any, *args: Any, **options: Any) -> Any:
+            return value
+
+        gather_for_metrics = reduce = pad_across_processes = gather
+
+        def main_process_first(self) -> Any:
+            return nullcontext()
+
+        local_main_process_first = join_uneven_inputs = lambda self, *args, **options: nullcontext()
+
+        def on_main_process(self, function: Any = None, *args: Any) -> Any:
+            return function
+
+        def _nothing(self, *args: Any, **options: Any) -> None:
+            return None
+
+        print = wait_for_everyone = save = save_state = load_state = log = end_training = init_trackers = _nothing
+        free_memory = register_for_checkpointing = save_model = clear = get_tracker = _nothing
+        register_save_state_pre_hook = register_load_state_pre_hook = _nothing
+
+        def get_state_dict(self, *args: Any, **options: Any) -> dict[str, Any]:
+            return {}
+
+    class GatedOptimizer:
+        """An optimizer that steps and clears only when gradients are in sync."""
+
+        open_record = True
+
+        def __init__(self, optimizer: Any, accelerator: Any) -> None:
+            self.optimizer, self.accelerator = optimizer, accelerator
+
+        def step(self, *args: Any) -> Any:
+            return self.optimizer.step(*args) if self.accelerator.sync_gradients else None
+
+        def zero_grad(self, *args: Any, **options: Any) -> None:
+            if self.accelerator.sync_gradients:
+                self.optimizer.zero_grad(*args, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__") or name == "optimizer":
+                raise AttributeError(name)
+            return getattr(self.optimizer, name)
+
+    silent = Silent()
+    members: dict[str, Any] = {
+        "Accelerator": Accelerator,
+        "PartialState": lambda *a, **k: SimpleNamespace(device=namespace("torch.device")("cuda"), process_index=0, local_process_index=0, is_main_process=True),
+        "init_empty_weights": lambda *a, **k: nullcontext(),
+        "notebook_launcher": lambda function, args=(), *a, **k: interpreter.call(function, list(args), {}),
+        "DistributedDataParallelKwargs": lambda **k: SimpleNamespace(**k),
+        "GradientAccumulationPlugin": lambda num_steps=1, **k: SimpleNamespace(num_steps=num_steps),
+        "ProjectConfiguration": lambda **k: SimpleNamespace(**k),
+        "set_seed": lambda *a, **k: None,
+        "get_logger": lambda *a, **k: silent,
+        "tqdm": None,
+    }
+    members.pop("tqdm")
+    for name in ("utils", "logging", "state", "data_loader"):
+        members[name] = Namespace(f"accelerate.{name}", dict(members))
+    if dotted != "accelerate":
+        return members.get(dotted.split(".")[1])
+    return Namespace("accelerate", members)

@@ -1,0 +1,147 @@
+"""One shadow run: a script interpreted on shadow tensors for one kind of device, and what its peak was made of."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.memory.libraries import library_module
+from engine.memory.observations import Observations, Watcher
+from engine.memory.program.budget import Budget, OutOfBudget
+from engine.memory.program.machine import Interpreter
+from engine.memory.tensors import Machine
+
+if TYPE_CHECKING:
+    from engine.project import Project
+
+STACK_BYTES = 512 * 1024 * 1024
+"""Stack of the interpreting thread (address space; pages are used as needed)."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a program is started: the script, its arguments and environment, and the processes side by side."""
+
+    script: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    world_size: int = 1
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    search_paths: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a shadow run showed; bytes on one device. `problem` says why it did not get to its end, if so."""
+
+    allocated: int
+    reserved: int
+    categories: Mapping[str, int]
+    observations: Observations
+    notes: tuple[str, ...]
+    problem: str | None
+    modules: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether a model was run and, in training, a whole step was seen after the first."""
+        seen = self.observations
+        if seen.steps >= 2 or (seen.steps == 1 and self.problem is None):
+            return True
+        return seen.steps == 0 and seen.model_calls > 0 and seen.backwards == 0 and self.problem is None
+
+
+def shadow_run(
+    project: Project,
+    launch: Launch,
+    *,
+    architecture: str = "sm80",
+    overrides: Mapping[str, str] | None = None,
+    adjust: Callable[[Interpreter], None] | None = None,
+    seconds: float = 60.0,
+    fetch_config: Callable[[str], Mapping[str, Any] | None] | None = None,
+) -> Outcome:
+    """Interpret `launch` and report its peak. Never raises for what the program does."""
+    box: list[Outcome | BaseException] = []
+
+    def work() -> None:
+        try:
+            box.append(_run(project, launch, architecture, dict(overrides or {}), adjust, seconds, fetch_config))
+        except BaseException as problem:
+            box.append(problem)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 40_000))
+    before = threading.stack_size(STACK_BYTES)
+    try:
+        thread = threading.Thread(target=work, name="shadow-run")
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+        sys.setrecursionlimit(limit)
+    result = box[0]
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _run(
+    project: Project,
+    launch: Launch,
+    architecture: str,
+    overrides: dict[str, str],
+    adjust: Callable[[Interpreter], None] | None,
+    seconds: float,
+    fetch_config: Callable[[str], Mapping[str, Any] | None] | None,
+) -> Outcome:
+    environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size), **launch.environment}
+    if launch.world_size == 1 and "torchrun" not in launch.state and not launch.environment:
+        environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": "1"}
+    interpreter = Interpreter(
+        project,
+        library_module,
+        arguments=launch.arguments,
+        environment=environment,
+        budget=Budget(seconds=seconds),
+        search_paths=launch.search_paths,
+    )
+    interpreter.entry = launch.script
+    interpreter.state.update(launch.state)
+    interpreter.state["overrides"] = overrides
+    interpreter.state["fetch_config"] = fetch_config
+    problem: str | None = None
+    with Machine(arch=architecture, world_size=launch.world_size) as machine:
+        interpreter.device = machine
+        watcher = Watcher(interpreter, machine)
+        machine.on_step = watcher.on_step
+        machine.on_backward = watcher.on_backward
+        machine.on_call = watcher.on_call
+        if adjust is not None:
+            adjust(interpreter)
+        try:
+            interpreter.run_main(launch.script)
+        except OutOfBudget as stop:
+            problem = str(stop)
+        except Exception as raised:
+            where = getattr(raised, "preflight_place", launch.script)
+            problem = f"{where}: {type(raised).__name__}: {raised}"
+            raised.__traceback__ = None
+        allocator = machine.allocator
+        outcome = Outcome(
+            allocated=allocator.peak_allocated,
+            reserved=allocator.peak_reserved,
+            categories=allocator.peak_categories(),
+            observations=watcher.finish(),
+            notes=(*launch.notes, *interpreter.notes, *machine.notes),
+            problem=problem,
+            files=tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")) + (launch.script,),
+        )
+        interpreter.modules.clear()
+    return outcome
