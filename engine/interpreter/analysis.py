@@ -113,6 +113,8 @@ class Interpreter(Loading):
             receiver = (
                 function.owner if function.kind_of_method == "class" else self._shared_instance(function.owner)
             )
+            if function.name == "__init__" and receiver is not function.owner:
+                return  # ran when the shared instance was made
         place = function.place
         self.root = Root("method" if receiver is not None else "function", function.path, function.qualified, place)
         self.root.owner = receiver if not isinstance(receiver, ClassValue) else None
