@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.text import append
+from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
-from engine.rules.rule import Draft, rule
+from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Guard, Step, Trace
 from engine.trace.events import Backward, Divided, InPlaceUpdate, LossCall, ZeroGrad
 
@@ -32,9 +32,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "effective "
                 f"learning rate grows with the number of micro-batches. Divide the loss{by}.",
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
-                fix=append(backward.loss_place, f" / {guard.divisor}", "Divide the loss by the number of micro-batches")
-                if backward.loss_place is not None and guard.divisor
-                else None,
+                fix=_fix(trace, backward, guard),
             )
 
 
@@ -65,3 +63,10 @@ def _gradients_scaled(scope: StepScope) -> bool:
         isinstance(update, InPlaceUpdate) and update.how in ("div_", "mul_", "/=", "*=")
         for update in scope.of(InPlaceUpdate)
     )
+
+
+def _fix(trace: Trace, backward: Backward, guard: Guard) -> FixMaker | None:
+    if backward.loss_place is None or not guard.divisor:
+        return None
+    loss = source_of(trace.project, backward.loss_place)
+    return replace(backward.loss_place, f"({loss} / {guard.divisor})", "Divide the loss by the number of micro-batches")

@@ -11,6 +11,7 @@ from engine.rules.facts.evaluation import (
     inputs_want_gradients,
     trains_nothing,
 )
+from engine.rules.facts.retention import kept_graphs
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Forward, GradModeChange
@@ -19,12 +20,13 @@ from engine.trace.events import Forward, GradModeChange
 @rule("PF301", "eval-without-no-grad", "warning", "An evaluation loop runs the model with gradients recorded")
 def check(trace: Trace) -> Iterator[Draft]:
     reported = set()
+    retaining = {loop.place for store in kept_graphs(trace) for loop in store.loops}
     for forwards in forwards_by_place(trace):
         if not all(trains_nothing(forward) for forward in forwards):
             continue
         for forward in forwards:
             loop = evaluation_loop(forward)
-            if loop is None or not _records(forward):
+            if loop is None or loop.place in retaining or not _records(forward):
                 continue
             if (id(loop), id(forward.module)) in reported or loop.place in reported:
                 continue

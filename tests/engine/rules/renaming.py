@@ -7,11 +7,14 @@ import ast
 # What torch, its frameworks and Python look up by name: a method of the project may carry such a name because something
 # outside calls it.
 _PROTOCOL = frozenset(
-    "step zero_grad backward train eval forward update scale item detach to cuda cpu mean sum add append training_step "
-    "validation_step test_step predict_step configure_optimizers on_train_epoch_end on_validation_epoch_end log load "
-    "train_dataloader val_dataloader compute reset state_dict load_state_dict parameters automatic_optimization "
-    "compute_loss args module config use_cache loss logits grad data training device shape apply clear pop push fit "
-    "run test validate predict save main values items keys get close index count".split()
+    """
+    step zero_grad backward train eval forward update scale item detach to cuda cpu mean sum add
+    append training_step validation_step test_step predict_step configure_optimizers
+    on_train_epoch_end on_validation_epoch_end log load train_dataloader val_dataloader compute
+    reset state_dict load_state_dict parameters automatic_optimization compute_loss args module
+    config use_cache loss logits grad data training device shape apply clear pop push fit run test
+    validate predict save main values items keys get close index count
+    """.split()  # noqa: SIM905
 )
 
 

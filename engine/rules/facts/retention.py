@@ -1,0 +1,54 @@
+"""Values that are kept with their graph beyond the iteration that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.rules.facts.identity import distinct
+from engine.rules.facts.training import lightning_step
+from engine.trace import Container, Trace, Value
+from engine.trace.events import Forward, LossCall, Store
+
+_UNKNOWN_CALLS = frozenset({"call", "method-call"})
+
+
+def kept_graphs(trace: Trace) -> Iterator[Store]:
+    """Stores of a value that a network computed with gradients recorded, into something that outlives the iteration."""
+    computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
+    for store in distinct(trace.of(Store)):
+        assert isinstance(store, Store)
+        if store.grad is False or store.value is None or store.value.carries_graph is not True or _consumed(store):
+            continue
+        if not store.crossing and not _outlives_framework_step(store):
+            continue
+        if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
+            yield store
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    return (value, *value.elements())
+
+
+def _computed(value: Value, computed: set[int]) -> bool:
+    """Whether the graph comes from a network's computation, and not from a parameter itself."""
+    return value.role != "parameter" and any(id(part) in computed for part in value.graph_ancestors())
+
+
+def _perhaps_number(store: Store, computed: set[int]) -> bool:
+    """A result of an unknown function that is only collected may be a number as well."""
+    value = store.value
+    return store.how != "accumulate" and value.op in _UNKNOWN_CALLS and id(value) not in computed
+
+
+def _consumed(store: Store) -> bool:
+    """Whether a later backward needs the graph that is kept."""
+    kept = [store.result, store.container]
+    if any(value is not None and (value.feeds_backward or value.feeds_autograd_grad) for value in kept):
+        return True
+    return isinstance(store.container, Container) and store.container.bounded and not store.stack
+
+
+def _outlives_framework_step(store: Store) -> bool:
+    held = isinstance(store.container, Container) and bool(store.container.held_as)
+    training = store.function.rpartition(".")[2] == "training_step"
+    return held and training and lightning_step(store)
