@@ -21,6 +21,7 @@ from bot.github.tokens import Tokens
 API_VERSION = "2022-11-28"
 REQUESTER = "preflight-review"
 REQUEST_SECONDS = 30
+TOKEN_PATH = "/access_tokens"
 LONGEST_WAIT_SECONDS = 60.0
 """Longer waits are not sat out inside a request: the job's step is put off instead."""
 SECONDARY_WAIT_SECONDS = 60.0
@@ -60,7 +61,7 @@ class Client(GitHubAPI):
     ) -> tuple[int, Mapping[str, str], bytes]:
         sent = {**headers, "x-github-api-version": API_VERSION}
         reads = method not in _WRITES or (url.startswith(self._graphql_url) and b"mutation" not in body[:40])
-        if reads or url.endswith("/access_tokens"):
+        if reads or url.endswith(TOKEN_PATH):
             return await self._send(method, url, sent, body)
         async with self._pacer.turn():
             return await self._send(method, url, sent, body)
@@ -126,7 +127,9 @@ class Client(GitHubAPI):
         """Sit out short waits; put off long ones; repeat reads that met a broken gateway."""
         if isinstance(exception, gidgethub.GitHubBroken):
             # A write may have been carried out although its answer was lost; only the job can tell, by reading.
-            if method != "GET" or attempt > 2:
+            # Another token does no harm.
+            repeatable = method == "GET" or url.endswith(TOKEN_PATH)
+            if not repeatable or attempt > 2:
                 return False
             await self._clock.sleep(float(attempt))
             return True

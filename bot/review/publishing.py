@@ -117,7 +117,7 @@ async def complete_check(
     Annotations cannot be taken back and are appended: those that a former attempt got through are counted and skipped.
     """
     rest = [planning.annotation_fields(annotation) for annotation in annotations[:MOST_ANNOTATIONS]]
-    if len(rest) > ANNOTATIONS_AT_ONCE:
+    if rest:
         rest = rest[(await repository.check_run(run_id)).output.annotations_count :]
 
     def output(part: Sequence[Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import contextlib
 import hmac
 import html
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from bot.github.models import ManifestConversion
 from bot.setup.manifest import Manifest, api_url, registration_url
 
 HOUR_SECONDS = 3600
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,200}")
+"""It becomes part of an address, so nothing else passes."""
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Preflight setup</title>
 <style>body{{font:16px/1.5 system-ui;max-width:40em;margin:4em auto;padding:0 1em}}</style>
@@ -65,7 +68,7 @@ class SetupServer:
         if not hmac.compare_digest(request.query.get("state", "").encode(), self._state.encode()):
             return _page("<p>The state does not match. Start again from the first page.</p>", status=403)
         code = request.query.get("code", "")
-        if not code or not code.isalnum():
+        if not _CODE.fullmatch(code):
             return _page("<p>GitHub sent no code. Start again from the first page.</p>", status=400)
         if self.done.done():
             return _page("<p>The App is registered already.</p>")

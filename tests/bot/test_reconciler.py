@@ -1,0 +1,77 @@
+"""Finding what was missed."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.intents import Intent, ReviewIntent
+from bot.reconciler import Reconciler
+from tests.bot.conftest import BUGGY, Bench
+
+
+class Store:
+    """A queue that knows some deliveries."""
+
+    def __init__(self, *known: str) -> None:
+        self.known = set(known)
+        self.accepted: list[tuple[str, Intent]] = []
+
+    async def accept(self, job_id: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
+        self.accepted.append((job_id, intent))
+
+    async def knows(self, job_id: str) -> bool:
+        return job_id in self.known
+
+
+def reconciler(bench: Bench, store: Store) -> Reconciler:
+    return Reconciler(bench.connection, store, bench.clock, check_name="Preflight")
+
+
+async def test_a_failed_delivery_is_asked_for_again(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    lost = await bench.github.deliver("pull_request", "opened", pull=pull, lose=True)
+
+    await reconciler(bench, Store()).redeliver()
+
+    again = [delivery for delivery in bench.github.deliveries if delivery.redelivery]
+    assert [delivery.guid for delivery in again] == [lost.guid]
+
+
+@pytest.mark.parametrize("why", ["stored", "old", "of no interest"])
+async def test_what_need_not_come_again_is_left(bench: Bench, why: str) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    event, action = (
+        ("pull_request_review_comment", "created") if why == "of no interest" else ("pull_request", "opened")
+    )
+    if why == "of no interest":
+        await bench.review(pull)
+        comment = bench.github.review_comments[0]
+        lost = await bench.github.deliver(event, action, review_comment=comment, pull=pull, lose=True)
+    else:
+        lost = await bench.github.deliver(event, action, pull=pull, lose=True)
+    if why == "old":
+        bench.clock.time += 3 * 24 * 3600 + 1
+
+    asked = await reconciler(bench, Store(*([lost.guid] if why == "stored" else []))).redeliver()
+
+    assert asked == 0
+
+
+async def test_an_open_pull_request_without_a_check_gets_its_review(bench: Bench) -> None:
+    bench.clock.time += 60
+    missed = bench.open({"train.py": BUGGY})
+    reviewed = bench.open({"train.py": BUGGY + "print(1)\n"}, branch="other")
+    await bench.review(reviewed)
+    store = Store()
+
+    await reconciler(bench, store).run()
+
+    ((job_id, intent),) = store.accepted
+    assert isinstance(intent, ReviewIntent)
+    assert intent.number == missed.number
+    assert missed.head_sha in job_id
+
+
+async def test_trouble_with_github_does_not_end_the_process(bench: Bench) -> None:
+    bench.github.refuse_next(*["500"] * 6)
+    await reconciler(bench, Store()).run()
