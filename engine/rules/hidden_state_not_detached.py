@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Place, Step, Trace, Value
-from engine.trace.events import Backward, Forward
+from engine.trace.events import Backward, Forward, Return
 
 
 @rule("PF102", "hidden-state-not-detached", "error", "A state is carried into the next step with its graph")
@@ -20,7 +20,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 loop = next((loop for loop in trace.carried(part, forward) if loop.trains), None)
                 if loop is None or part.carries_graph is not True or part.role == "parameter":
                     continue
-                if not _backward_each_time(trace, loop):
+                if not _backward_each_time(trace, loop) or _maybe_detached_inside(trace, forward):
                     continue
                 place = _call_in_loop(forward, loop)
                 if place in reported or any(event_place.line == place.line for event_place in reported):
@@ -47,6 +47,20 @@ def _parts(value: Value) -> Iterator[Value]:
 def _backward_each_time(trace: Trace, loop: Loop) -> bool:
     backwards = [b for b in trace.within(loop, Backward) if b.loop is loop or loop.innermost_training]
     return any(not b.guarded("modulo") for b in backwards) and loop.innermost_training
+
+
+def _maybe_detached_inside(trace: Trace, forward: Forward) -> bool:
+    """A model that was not seen, in a project one of whose models detaches the state that it returns."""
+    if forward.module.origin.cls is not None or forward.module.origin.made_by:
+        return False
+    for returned in trace.of(Return):
+        owner = returned.root.owner
+        if owner is None or owner.role != "module" or returned.value is None:
+            continue
+        parts = returned.value.elements()
+        if len(parts) > 1 and any(part.carries_graph is False for part in parts[1:]) and parts[0].carries_graph:
+            return True
+    return False
 
 
 def _call_in_loop(forward: Forward, loop: Loop) -> Place:

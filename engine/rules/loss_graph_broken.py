@@ -34,9 +34,30 @@ def check(trace: Trace) -> Iterator[Draft]:
             without = [forward for forward in networks if forward.grad is False]
             if without and len(without) == len(networks) and backward.loss.carries_graph is not None:
                 yield _no_grad(without[0], backward)
-        elif networks:
+        elif not networks:
+            yield from _new_leaf(trace, backward, detaches, ancestors)
+        else:
             yield from _direct_loss_of_no_grad(backward, networks, forwards)
     yield from _generator_cut(trace, detaches, forwards)
+
+
+def _new_leaf(trace: Trace, backward: Backward, detaches: list[Detach], ancestors: list[Value]) -> Iterator[Draft]:
+    """The loss itself is a new leaf, made of what calls returned, in code that steps an optimizer."""
+    near = list(backward.loss.ancestors(through_detach=False))
+    if any(value.op in ("call", "method-call", "forward-result") and not value.detached for value in near):
+        return
+    leaf = next((value for value in near if value.requires_grad and value.detached), None)
+    cut = next((d for d in detaches if leaf is not None and d.output is leaf and _rewraps(d)), None)
+    steps = [step for step in trace.of(OptimizerStep) if step.root is backward.root]
+    if cut is None or not steps:
+        return
+    called = next((v for v in ancestors if v.op in ("call", "method-call") and v is not leaf), None)
+    if called is not None:
+        yield Draft(
+            cut.place,
+            "This makes a new leaf from numbers: backward stops here, and what computed them gets no gradient.",
+            (Step(called.place, "computed here"), Step(backward.place, "back-propagated here")),
+        )
 
 
 def _rewraps(detach: Detach) -> bool:

@@ -45,7 +45,10 @@ def _on_device(value: Value, outputs: set[int]) -> bool:
     for part in (value, *value.parents[:1]):
         if part.role in ("number", "array") or part.op in ("cpu", "item", "tolist", "argmax", "mean", "sum"):
             return False
-    return any(id(part) in outputs for part in value.ancestors(limit=40))
+    whole = any(id(part) in outputs for part in value.ancestors(limit=40))
+    return whole or (
+        value.op in ("call", "forward-result") and value.callee is not None and value.callee.op != "unknown"
+    )
 
 
 def _trainer_logits(trace: Trace) -> Iterator[Draft]:

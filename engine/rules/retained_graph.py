@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
 from engine.rules.facts.retention import kept_graphs
-from engine.rules.facts.text import append
+from engine.rules.facts.text import append, together
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Store
@@ -16,20 +16,35 @@ _WHY = "so the autograd graph of every iteration stays in memory"
 
 @rule("PF101", "retained-graph", "error", "A tensor is kept across iterations with its autograd graph")
 def check(trace: Trace) -> Iterator[Draft]:
-    for store in kept_graphs(trace):
+    for group in _together(kept_graphs(trace)):
+        store = group[0]
         where = f" in `{store.target}`" if store.target else ""
         verb = "adds to a running total" if store.how == "accumulate" else "keeps a tensor"
         place = reported_at(store, store.value)
         evidence = [Step(store.value.place, "made here, with gradients recorded")]
         if place != store.place:
             evidence.append(Step(store.place, "kept here"))
+        evidence += [Step(other.place, "and kept here in the same way") for other in group[1:]]
         evidence += [Step(loop.place, "the loop that it outlives") for loop in store.crossing[-1:]]
         yield Draft(
             place,
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
-            fix=_fix(store) if place == store.place else None,
+            fix=together("Keep the value without its graph", *map(_fix, group)) if place == store.place else None,
         )
+
+
+def _together(stores: Iterable[Store]) -> list[list[Store]]:
+    """Stores of one function and loop that stand beside each other are one finding."""
+    groups: list[list[Store]] = []
+    for store in sorted(stores, key=lambda store: store.place):
+        last = groups[-1][-1] if groups else None
+        beside = last is not None and store.place.line - (last.place.end_line or last.place.line) <= 1
+        if last is not None and beside and last.function == store.function and last.crossing == store.crossing:
+            groups[-1].append(store)
+        else:
+            groups.append([store])
+    return groups
 
 
 def _fix(store: Store) -> FixMaker | None:

@@ -17,6 +17,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         training = [forward for forward in forwards if forward.output.feeds_backward]
         first = next((forward for forward in training if forward.mode in ("train", "")), None)
         if first is None:
+            yield from _after_branch(trace, training)
             continue
         later = next(
             (f for f in training if f.index > first.index and f.mode in ("eval", "mixed") and f.root is first.root),
@@ -44,3 +45,27 @@ def _eval_before(trace: Trace, later: Forward, first: Forward) -> ModeChange | N
         if change.mode == "eval" and same(change.module, later.module) and change.root is later.root:
             return change
     return None
+
+
+def _after_branch(trace: Trace, training: list[Forward]) -> Iterator[Draft]:
+    """An evaluation inside of the training loop, now and then: the mode differs between passes."""
+    for forward in training:
+        if forward.mode != "mixed":
+            continue
+        changes = [
+            c for c in trace.family(forward, ModeChange) if same(c.module, forward.module) and c.root is forward.root
+        ]
+        inside = [c for c in changes if c.mode == "eval" and c.common_loops(forward) and c.index < forward.index]
+        set_before = [c for c in changes if c.mode == "train" and inside and c.index < inside[0].index]
+        if not inside or not set_before or any(c.mode != "eval" and c.index > inside[0].index for c in changes):
+            continue
+        yield Draft(
+            inside[0].place,
+            "The model stays in evaluation mode after this: the training passes that follow run without dropout and "
+            "with frozen batch-norm statistics. No `train()` was found between.",
+            (
+                Step(forward.place, "the next training pass runs in that mode"),
+                Step(set_before[0].place, "training mode is set only here"),
+            ),
+        )
+        return

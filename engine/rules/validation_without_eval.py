@@ -9,7 +9,7 @@ from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Forward
+from engine.trace.events import Forward, FunctionCall, LossCall, MethodCall, Store
 
 _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 
@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         for forward in forwards:
             loop = evaluation_loop(forward)
-            if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not forward.output.uses:
+            if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not _used(trace, forward):
                 continue
             layers = has_mode_layers(forward.module)
             explicit = forward.mode == "train" and forward.mode_set_at is not None
@@ -37,6 +37,24 @@ def check(trace: Trace) -> Iterator[Draft]:
                 tuple(evidence),
             )
             break
+
+
+def _used(trace: Trace, forward: Forward) -> bool:
+    """Whether anything is made of the output: a pass without use renews batch statistics."""
+    output = forward.output
+    if output.uses or forward.loop is None:
+        return bool(output.uses)
+    for event in trace.within(forward.loop, FunctionCall, LossCall, MethodCall, Store):
+        given = (
+            (event.input, event.target)
+            if isinstance(event, LossCall)
+            else (event.value,)
+            if isinstance(event, Store)
+            else event.arguments
+        )
+        if any(value is output for value in given):
+            return True
+    return False
 
 
 def _trained(trace: Trace, forward: Forward) -> Forward | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import distinct
 from engine.rules.facts.training import lightning_step
 from engine.trace import Container, Trace, Value
-from engine.trace.events import Forward, LossCall, Store
+from engine.trace.events import Backward, Forward, LossCall, Store
 
 _UNKNOWN_CALLS = frozenset({"call", "method-call"})
 
@@ -17,7 +17,12 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
     computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
     for store in distinct(trace.of(Store)):
         assert isinstance(store, Store)
-        if store.grad is False or store.value is None or store.value.carries_graph is not True or _consumed(store):
+        if (
+            store.grad is False
+            or store.value is None
+            or store.value.carries_graph is not True
+            or _consumed(trace, store)
+        ):
             continue
         if not store.crossing and not _outlives_framework_step(store):
             continue
@@ -40,8 +45,10 @@ def _perhaps_number(store: Store, computed: set[int]) -> bool:
     return store.how != "accumulate" and value.op in _UNKNOWN_CALLS and id(value) not in computed
 
 
-def _consumed(store: Store) -> bool:
+def _consumed(trace: Trace, store: Store) -> bool:
     """Whether a later backward needs the graph that is kept."""
+    if store.value.feeds_backward and store.crossing and _backward_after(trace, store):
+        return True
     kept = [store.result, store.container]
     if any(value is not None and (value.feeds_backward or value.feeds_autograd_grad) for value in kept):
         return True
@@ -52,3 +59,13 @@ def _outlives_framework_step(store: Store) -> bool:
     held = isinstance(store.container, Container) and bool(store.container.held_as)
     training = store.function.rpartition(".")[2] == "training_step"
     return held and training and lightning_step(store)
+
+
+def _backward_after(trace: Trace, store: Store) -> bool:
+    """Whether a backward outside of the loops that the value outlives starts from it."""
+    for backward in trace.of(Backward):
+        if backward.root is not store.root or any(loop in backward.loops for loop in store.crossing):
+            continue
+        if any(part is store.value for part in backward.loss.ancestors(through_detach=False)):
+            return True
+    return False
