@@ -284,7 +284,12 @@ class Attributes(Machine):
             result = join_values(result, item)
         if result.op == "element" or isinstance(result, Constant) or result.role in ("module", "optimizer", "loader"):
             return result
-        if isinstance(result, FunctionValue | ClassValue | Choice | Container):
+        if isinstance(result, FunctionValue | ClassValue | Container):
+            return result
+        if isinstance(result, Choice) and any(
+            isinstance(o, FunctionValue | ClassValue | Container | Constant) or o.role in ("module", "optimizer", "loader")
+            for o in result.choices
+        ):
             return result
         # The container is an ancestor of what is taken from it, so that its consumption is seen.
         taken = self.make(node, "element", (result, value), role=result.role, grad=result.grad, of=result.of)

@@ -34,6 +34,7 @@ def finish(trace: Trace, instances: dict[int, Value]) -> None:
     _loops(trace)
     _crossings(trace)
     _define_modules(trace)
+    _doubt_by_candidates(trace)
     for index, event in enumerate(trace.events):
         event.index = index
 
@@ -48,6 +49,8 @@ def _mark_backward(trace: Trace) -> None:
         if isinstance(event, ev.Backward):
             for value in event.loss.ancestors(through_detach=False):
                 value.feeds_backward = True
+            for value in event.loss.ancestors():
+                value.feeds_cut_loss = True
             if event.via == "tensor" and event.loss.role is None and not isinstance(event.loss, Choice | Container):
                 if event.loss.op not in ("parameter-of-function", "attribute", "unknown"):
                     event.loss.role = "tensor"
@@ -86,11 +89,16 @@ def _calls(trace: Trace) -> list[Any]:
 
 
 def _has_graph_argument(event: Any) -> bool:
-    """Whether an argument carries (or may carry) a graph already: the callee is then a loss or a later module."""
+    """Whether an argument carries (or may carry) a graph already: the callee is then a loss or a later module.
+
+    What the callee itself made (a state carried from step to step) does not count."""
+    callee = event.callee if isinstance(event, ev.FunctionCall) else event.receiver
     for value in (*event.arguments, *event.keywords.values()):
-        if value.carries_graph:
-            return True
         for ancestor in value.ancestors(through_detach=False, limit=200):
+            if ancestor.callee is not None and ancestor.callee is callee:
+                continue
+            if ancestor.role == "parameter" or (ancestor.requires_grad and not ancestor.detached):
+                return True
             if ancestor.op in ("call", "method-call", "forward-result") and ancestor.feeds_backward and not ancestor.detached:
                 if ancestor.grad is not False:
                     return True
@@ -123,31 +131,76 @@ def _infer(trace: Trace) -> None:
         ):
             for value in event.objects if isinstance(event, ev.Prepare) else event.arguments:
                 _infer_prepared(value)
+    consumed = _consumed_by_modules(trace)
     for event in _calls(trace):
-        callee = event.callee if isinstance(event, ev.FunctionCall) else event.receiver
-        if callee is None or event.name_is_library if hasattr(event, "name_is_library") else callee is None:
-            continue
-        result = event.result
-        if not result.feeds_backward and not result.feeds_autograd_grad:
-            continue
-        if _has_graph_argument(event):
-            continue
-        if isinstance(event, ev.MethodCall):
-            carries = callee.carries_graph
-            if carries or callee.op in ("call", "getattr", "forward-result", "method-call", "data-element"):
-                continue
-        if result.grad is not False:
-            result.makes_graph = True
-            result._graph = "unset"
-        if isinstance(event, ev.FunctionCall) and callee.role is None and not _takes_objects(event):
-            if callee.op in ("parameter-of-function", "attribute", "unknown", "call", "element", "data-element", "construct",
-                             "load", "library-call", "method-call"):  # fmt: skip
-                callee.role = "module"
-        elif isinstance(event, ev.FunctionCall) and _takes_objects(event):
-            for value in event.arguments:
-                if value.role is None and value.uses & {"parameters", "eval", "train", "zero_grad"}:
-                    value.role = "module"
+        if isinstance(event, ev.FunctionCall):
+            if event.callee is not None:
+                _infer_call(event, consumed)
+        elif event.receiver.role not in _KNOWN_ROLES:
+            _infer_method_call(event)
     _reset_graphs(trace)
+
+
+_KNOWN_ROLES = frozenset(
+    """optimizer scheduler scaler loader sampler dataset metric accelerator fabric trainer number array string device
+    generator writer parameters parameter distribution""".split()
+)
+
+
+def _consumed_by_modules(trace: Trace) -> set[int]:
+    """Results that known modules take as input: who made them made data, not a graph to be sure of."""
+    consumed: set[int] = set()
+    for event in trace.events:
+        if isinstance(event, ev.Forward):
+            if event.module.has_parameters is False:
+                continue
+            inputs = (*event.inputs, *event.keywords.values())
+        elif isinstance(event, ev.FunctionCall) and event.callee is not None and event.callee.role == "module":
+            inputs = (*event.arguments, *event.keywords.values())
+        else:
+            continue
+        for value in inputs:
+            consumed.update(id(ancestor) for ancestor in value.ancestors(limit=60))
+    return consumed
+
+
+def _infer_call(event: ev.FunctionCall, consumed: set[int]) -> None:
+    """What an unknown callable was, from what became of its result."""
+    callee, result = event.callee, event.result
+    assert callee is not None
+    if not (result.feeds_backward or result.feeds_autograd_grad or result.feeds_cut_loss):
+        return
+    arguments = (*event.arguments, *event.keywords.values())
+    if all(a.is_constant or a.role in ("number", "string", "device") for a in arguments):
+        return
+    if _has_graph_argument(event):
+        return
+    objects = _takes_objects(event)
+    if objects:
+        for value in event.arguments:
+            if value.role is None and value.uses & {"parameters", "eval", "train", "zero_grad"}:
+                value.role = "module"
+    if id(result) in consumed and callee.role != "module":
+        return
+    if result.grad is not False:
+        result.makes_graph = True
+    if callee.role is None and not objects and callee.op in _UNKNOWN_OPS:
+        callee.role = "module"
+
+
+_UNKNOWN_OPS = frozenset(
+    """parameter-of-function attribute unknown call element data-element construct load library-call method-call
+    getitem""".split()
+)
+
+
+def _infer_method_call(event: ev.MethodCall) -> None:
+    """`diffusion.losses(net, x)`: a graph comes from a method that is handed a module, or whose receiver is one."""
+    result = event.result
+    if not result.feeds_backward or result.grad is False:
+        return
+    if event.receiver.role in ("module", "engine") or _takes_objects(event):
+        result.makes_graph = True
 
 
 def _infer_prepared(value: Value) -> None:
@@ -427,6 +480,33 @@ def _define_modules(trace: Trace) -> None:
                 unregistered=tuple(outside),
             )
         )
+
+
+def _doubt_by_candidates(trace: Trace) -> None:
+    """An unknown module may be one of the project's: where such a class returns an element without its graph, the
+    same element of the unknown module's result is not known to carry one."""
+    candidates: list[tuple[Any, Value]] = []
+    for event in trace.events:
+        if isinstance(event, ev.Return) and isinstance(event.value, Container) and event.function.endswith(".forward"):
+            owner = event.root.owner
+            if owner is not None and owner.cls is not None and owner.cls.family == "module":
+                method = owner.cls.method("forward")
+                if isinstance(method, FunctionValue):
+                    candidates.append((method.node.args, event.value))
+    if not candidates:
+        return
+    for event in trace.events:
+        if not isinstance(event, ev.Forward) or event.module.origin.cls is not None or event.module.origin.made_by:
+            continue
+        count = len(event.inputs) + len(event.keywords)
+        for spec, returned in candidates:
+            names = len(spec.posonlyargs) + len(spec.args) - 1
+            if not names - len(spec.defaults) <= count <= names:
+                continue
+            for position, element in enumerate(returned.elements()):
+                taken = event.output.attributes.get(f"[{position}]")
+                if taken is not None and element.carries_graph is False:
+                    taken._graph = None
 
 
 def _unregistered_kind(value: Value) -> str:

@@ -77,6 +77,8 @@ class Value:
     #: Becomes True when a backward or autograd.grad starts from something made from this.
     feeds_backward: bool = False
     feeds_autograd_grad: bool = False
+    #: The same as feeds_backward, looking through detach, numpy and the like.
+    feeds_cut_loss: bool = False
     #: Modules (or optimizers, for `param_groups`) whose parameters this holds.
     of: tuple[Value, ...] = ()
     #: For modules: the project's class; for wrappers (DDP, FSDP, compile, prepare): what is wrapped.
@@ -168,7 +170,10 @@ class Value:
         return self._graph  # type: ignore[return-value]
 
     def _find_graph(self) -> bool | None:
-        if self.role == "parameter" or (self.requires_grad and not self.detached):
+        if self.role == "parameter" and self.op != "operator":
+            # A leaf: what is computed from it has a graph (see any_graph), keeping it keeps nothing else alive.
+            return False
+        if self.requires_grad and not self.detached:
             return True
         if self.detached or self.grad is False or self.role in ("number", "array", "device"):
             return False
@@ -249,7 +254,7 @@ def any_graph(values: Any) -> bool | None:
     unknown = False
     for value in values:
         carries = value.carries_graph
-        if carries:
+        if carries or (value.role == "parameter" and value.requires_grad is not False):
             return True
         unknown = unknown or carries is None
     return None if unknown else False
