@@ -198,6 +198,8 @@ def _derive(values: dict[str, Any]) -> None:
     heads, width = values.get("num_attention_heads"), values.get("hidden_size")
     if heads and "num_key_value_heads" in values and values["num_key_value_heads"] is None:
         values["num_key_value_heads"] = heads
+    if values.get("num_layers") and "num_decoder_layers" in values and values["num_decoder_layers"] is None:
+        values["num_decoder_layers"] = values["num_layers"]
     if heads and width and "head_dim" in values and values["head_dim"] is None:
         values["head_dim"] = width // heads
 

@@ -8,27 +8,28 @@ from engine.architectures.models.imaging import DropPath, ImageModel, LayerNorm2
 
 
 class GlobalResponseNorm(nn.Module):
-    """Channels last."""
-
-    def __init__(self, width):
+    def __init__(self, width, channels_last):
         super().__init__()
+        self.spatial = (1, 2) if channels_last else (2, 3)
+        self.channel = -1 if channels_last else 1
+        self.shape = (1, 1, 1, -1) if channels_last else (1, -1, 1, 1)
         self.weight = nn.Parameter(torch.zeros(width))
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x):
-        spread = x.norm(p=2, dim=(1, 2), keepdim=True)
-        relative = spread / (spread.mean(dim=-1, keepdim=True) + 1e-6)
-        return x + torch.addcmul(self.bias.view(1, 1, 1, -1), self.weight.view(1, 1, 1, -1), x * relative)
+        spread = x.norm(p=2, dim=self.spatial, keepdim=True)
+        relative = spread / (spread.mean(dim=self.channel, keepdim=True) + 1e-6)
+        return x + torch.addcmul(self.bias.view(self.shape), self.weight.view(self.shape), x * relative)
 
 
 class Mlp(nn.Module):
-    def __init__(self, width, hidden, use_grn):
+    def __init__(self, width, hidden, use_grn, conv_mlp):
         super().__init__()
-        self.fc1 = nn.Linear(width, hidden)
+        self.fc1 = nn.Conv2d(width, hidden, 1) if conv_mlp else nn.Linear(width, hidden)
         self.act = nn.GELU()
         self.drop1 = nn.Dropout(0.0)
-        self.grn = GlobalResponseNorm(hidden) if use_grn else nn.Identity()
-        self.fc2 = nn.Linear(hidden, width)
+        self.grn = GlobalResponseNorm(hidden, not conv_mlp) if use_grn else nn.Identity()
+        self.fc2 = nn.Conv2d(hidden, width, 1) if conv_mlp else nn.Linear(hidden, width)
         self.drop2 = nn.Dropout(0.0)
 
     def forward(self, x):
@@ -44,18 +45,23 @@ class ConvNeXtBlock(nn.Module):
     def __init__(self, width, config, rate):
         super().__init__()
         self.conv_dw = nn.Conv2d(width, width, kernel_size=7, padding=3, groups=width)
-        self.norm = nn.LayerNorm(width, eps=1e-6)
-        self.mlp = Mlp(width, 4 * width, config.use_grn)
+        self.conv_mlp = config.conv_mlp
+        self.norm = LayerNorm2d(width) if config.conv_mlp else nn.LayerNorm(width, eps=1e-6)
+        self.mlp = Mlp(width, 4 * width, config.use_grn, config.conv_mlp)
         self.gamma = nn.Parameter(torch.ones(width)) if config.ls_init_value is not None else None
         self.drop_path = DropPath(rate) if rate > 0.0 else nn.Identity()
 
     def forward(self, x):
         shortcut = x
         x = self.conv_dw(x)
-        x = x.permute(0, 2, 3, 1)
-        x = self.norm(x)
-        x = self.mlp(x)
-        x = x.permute(0, 3, 1, 2)
+        if self.conv_mlp:
+            x = self.norm(x)
+            x = self.mlp(x)
+        else:
+            x = x.permute(0, 2, 3, 1)
+            x = self.norm(x)
+            x = self.mlp(x)
+            x = x.permute(0, 3, 1, 2)
         if self.gamma is not None:
             x = x.mul(self.gamma.reshape(1, -1, 1, 1))
         return self.drop_path(x) + shortcut

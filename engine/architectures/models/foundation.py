@@ -238,7 +238,7 @@ def repeat_kv(states, groups):
     return states.reshape(batch, heads * groups, length, head_dim)
 
 
-def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1, causal=True, softmax="plain", softcap=None):
+def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1, causal=True, softmax="plain", softcap=None, position_bias=None):
     """(batch, heads, length, head_dim) in, (batch, length, heads, head_dim) out.
 
     `softmax` matters in eager attention only: "plain", "cast" (its result is cast to the dtype of the values) or
@@ -253,6 +253,8 @@ def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1,
             weights = weights / softcap
             weights = torch.tanh(weights)
             weights = weights * softcap
+        if position_bias is not None:
+            weights = weights + position_bias
         if mask is not None:
             weights = weights + mask
         if softmax == "float32":
@@ -277,6 +279,9 @@ def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1,
     if flag and key.shape[2] > length:
         key = key[:, :, :length, :]
         value = value[:, :, :length, :]
+    if position_bias is not None:
+        mask = bias_mask(position_bias, mask, flag, query, key)
+        flag = False
     if grouped:
         output = F.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, dropout_p=dropout, scale=scaling, is_causal=flag, enable_gqa=True
@@ -285,6 +290,30 @@ def attend(config, query, key, value, mask, dropout=0.0, scaling=None, groups=1,
         output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout, scale=scaling, is_causal=flag)
     output = output.reshape(output.shape[0], -1, length, value.shape[-1])
     return output.transpose(1, 2).contiguous()
+
+
+def bias_mask(position_bias, mask, causal, query, key):
+    """The additive mask that carries a learned position bias, made anew in every layer."""
+    lowest = torch.finfo(key.dtype).min
+    if mask is None:
+        if not causal:
+            return position_bias.contiguous()
+        rows = torch.arange(query.shape[2], device=key.device)[:, None]
+        columns = torch.arange(key.shape[2], device=key.device)[None, :]
+        allowed = (rows >= columns).view(1, 1, query.shape[2], key.shape[2])
+        return torch.where(allowed, position_bias, lowest).contiguous()
+    if mask.dtype == torch.bool:
+        return torch.where(mask, position_bias, lowest).contiguous()
+    return (position_bias + mask).contiguous()
+
+
+def shift_right(ids, pad_token_id, start_token_id):
+    """Decoder inputs from labels."""
+    shifted = ids.new_zeros(ids.shape)
+    shifted[:, 1:] = ids[:, :-1].clone()
+    shifted[:, 0] = start_token_id
+    shifted.masked_fill_(shifted == -100, pad_token_id)
+    return shifted
 
 
 # Losses
