@@ -30,6 +30,10 @@ PARAMETERLESS_CLASSES.update(PARAMETERLESS)
 #: Enough for deeply nested sources; statement and call nesting are limited on their own.
 _RECURSION_LIMIT = 6_000
 _SOURCES = (".py", ".ipynb")
+#: Methods that a call, a loop or a with statement reaches without naming them.
+_CALLED_BY_SYNTAX = frozenset(
+    ["forward", "__call__", "__iter__", "__next__", "__getitem__", "__len__", "__enter__", "__exit__", "__init__"]
+)
 
 
 class Interpreter(Loading):
@@ -70,7 +74,7 @@ class Interpreter(Loading):
                 if id(function.node) in self.reached:
                     continue
                 names = called.get(function.name, set())
-                is_called = bool(names - {id(function.node)})
+                is_called = bool(names - {id(function.node)}) or function.name in _CALLED_BY_SYNTAX
                 if is_called and not likely_called:
                     continue
                 self._run_root(function)

@@ -225,7 +225,7 @@ class Value:
     def graph_ancestors(self) -> Iterator[Value]:
         """The ancestors through which a graph reaches this value."""
         for value in self.ancestors(through_detach=False):
-            if value.carries_graph:
+            if value.carries_graph or (value.role == "parameter" and value.requires_grad is not False):
                 yield value
 
     @property
