@@ -92,13 +92,14 @@ def gibibytes(size: int) -> str:
 def check_text(
     *,
     problems: Sequence[str],
-    failed: Sequence[FailedFile],
-    left_out: Sequence[str],
-    truncated: bool,
-    capped_files: bool,
+    notes: Sequence[str] = (),
+    failed: Sequence[FailedFile] = (),
+    left_out: Sequence[str] = (),
+    truncated: bool = False,
+    capped_files: bool = False,
 ) -> str | None:
     """Return the part of the check run that tells what was not looked at, and what is wrong with the configuration."""
-    parts: list[str] = []
+    parts: list[str] = list(notes)
     if problems:
         lines = "\n".join(f"- {problem}" for problem in problems)
         parts.append(f"### Configuration\n\nThese settings were not taken; the defaults apply.\n\n{lines}")

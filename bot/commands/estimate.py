@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot import messages
 from bot.commands.command import Call, SlashCommand
 from bot.review.analysis import AnalysisBroken
-from hardware_catalog import UnknownGPU, parse_gpu
+from hardware_catalog import GpuRequest, UnknownGPU, parse_gpu
 
 
 async def run(call: Call) -> str:
@@ -15,31 +15,31 @@ async def run(call: Call) -> str:
     except UnknownGPU as error:
         return messages.unknown_gpu(error.name, error.suggestions)
     change = await call.pipeline.change_of(call.repository, call.intent.number)
-    settings = change.configuration.settings.model_copy(update={"memory": True})
+    settings = change.configuration.settings
+    names = tuple(dict.fromkeys(request.gpu.id for request in gpus)) or settings.gpus
+    most = max((request.count for request in gpus), default=1)
+    overrides = {"world_size": str(most)} if most > 1 else {}
     try:
-        report = await call.pipeline.analyst.analyse(change.sides, change.files, settings, gpus or settings.gpus)
+        found = await call.pipeline.analyst.estimate(change.sides, change.files, settings, names, overrides)
     except AnalysisBroken as error:
         return messages.estimate_broken(str(error))
-    return messages.estimate_answer(report.memory.head, report.memory.script)
+    return messages.estimate_answer(found.report, found.script)
 
 
-def gpus_named(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the GPUs that the words name: one name with spaces (`rtx 4090`), or several names.
+def gpus_named(words: tuple[str, ...]) -> tuple[GpuRequest, ...]:
+    """Return the GPUs that the words name: one name with spaces (`rtx 4090`), or several names (`a100 8xh100`).
 
     Raises:
         UnknownGPU: for the first word that is none.
     """
     if not words:
         return ()
-    whole = " ".join(words)
     try:
-        parse_gpu(whole)
+        return (parse_gpu(" ".join(words)),)
     except UnknownGPU:
-        names = tuple(word.strip(",") for word in words if word.strip(","))
-        for name in names:
-            parse_gpu(name)
-        return names
-    return (whole,)
+        if len(words) == 1:
+            raise
+        return tuple(parse_gpu(word.strip(",")) for word in words if word.strip(","))
 
 
 command = SlashCommand(

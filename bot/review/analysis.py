@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.github.models import ChangedFile
-from bot.review.exchange import Content, Request
+from bot.review.exchange import Content, Estimate, Request
 from bot.review.reading import Sides
 from engine.findings import FailedFile, ReviewReport
 from engine.settings import Settings
@@ -40,13 +40,33 @@ class Limits:
     memory_bytes: int
 
 
-class Analyst(Protocol):
-    """Reviews a change."""
+@dataclass(frozen=True)
+class Analysis:
+    """The engine's report, and what of it is missing for reasons of the analysis itself."""
 
-    async def analyse(
-        self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings, gpus: Sequence[str] = ()
-    ) -> ReviewReport:
-        """Return the report; files that could not be analysed are named in it.
+    report: ReviewReport
+    notes: Sequence[str] = ()
+
+
+class Analyst(Protocol):
+    """Reads changes."""
+
+    async def review(self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> Analysis:
+        """Return what is to say of a change; files that could not be analysed are named in the report.
+
+        Raises:
+            AnalysisBroken: when there is no report.
+        """
+
+    async def estimate(
+        self,
+        sides: Sides,
+        changed: Sequence[ChangedFile],
+        settings: Settings,
+        gpus: Sequence[str],
+        overrides: Mapping[str, str],
+    ) -> Estimate:
+        """Return the peak memory of the head's training script.
 
         Raises:
             AnalysisBroken: when there is none.
@@ -55,8 +75,48 @@ class Analyst(Protocol):
 
 @dataclass(frozen=True)
 class _Outcome:
-    report: ReviewReport | None
+    answer: str | None
     reason: str = ""
+
+    @property
+    def report(self) -> ReviewReport | None:
+        return None if self.answer is None else ReviewReport.model_validate_json(self.answer)
+
+
+@dataclass(frozen=True)
+class _Material:
+    """One change, from which requests are made."""
+
+    contents: dict[str, Content]
+    base: dict[str, str]
+    head: dict[str, str]
+    changed: Sequence[ChangedFile]
+    settings: Settings
+
+    @classmethod
+    def of(cls, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> _Material:
+        contents: dict[str, Content] = {}
+        return cls(contents, _keyed(sides.base, contents), _keyed(sides.head, contents), changed, settings)
+
+    def request(
+        self,
+        limits: Limits,
+        *,
+        only: Sequence[ChangedFile] | None = None,
+        without: frozenset[str] = frozenset(),
+        memory: bool = True,
+    ) -> Request:
+        files = self.changed if only is None else only
+        settings = self.settings if memory else self.settings.model_copy(update={"memory": False})
+        return Request(
+            memory_bytes=limits.memory_bytes,
+            cpu_seconds=max(1, round(limits.seconds) + 1),
+            contents=self.contents,
+            base={path: key for path, key in self.base.items() if path not in without},
+            head={path: key for path, key in self.head.items() if path not in without},
+            changed=tuple(file for file in files if file.filename not in without),
+            settings=settings,
+        )
 
 
 class ProcessAnalyst:
@@ -66,58 +126,72 @@ class ProcessAnalyst:
         self._limits = limits
         self._gate = asyncio.Semaphore(processes)
 
-    async def analyse(
-        self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings, gpus: Sequence[str] = ()
-    ) -> ReviewReport:
-        """See `Analyst.analyse`. A file that breaks the process is found by halving; the rest goes without it."""
-        contents: dict[str, Content] = {}
-        base, head = _keyed(sides.base, contents), _keyed(sides.head, contents)
+    async def review(self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> Analysis:
+        """See `Analyst.review`.
 
-        def request(files: Sequence[ChangedFile], without: frozenset[str], seconds: float) -> Request:
-            return Request(
-                memory_bytes=self._limits.memory_bytes,
-                cpu_seconds=max(1, round(seconds) + 1),
-                contents=contents,
-                base={path: key for path, key in base.items() if path not in without},
-                head={path: key for path, key in head.items() if path not in without},
-                changed=tuple(file for file in files if file.filename not in without),
-                settings=settings,
-                gpus=tuple(gpus),
-            )
-
-        seconds = self._limits.seconds
-        outcome = await self._run(request(changed, frozenset(), seconds), seconds)
+        Where the whole breaks, the memory estimate is left out first. Where that does not help, the file that breaks
+        it is found by halving, and the rest goes without it.
+        """
+        material = _Material.of(sides, changed, settings)
+        outcome = await self._run(material.request(self._limits), self._limits)
         if outcome.report is not None:
-            return outcome.report
-        logger.warning("analysis broke (%s): looking for the file", outcome.reason)
-
-        probe_seconds = max(1.0, seconds * PROBE_SHARE)
-        broken: dict[str, str] = {}
-        probes = 0
-        suspects: list[Sequence[ChangedFile]] = [[file for file in changed if file.filename in head]]
-        while suspects and probes < MOST_PROBES:
-            group = suspects.pop()
-            if not group:
-                continue
-            probes += 1
-            outcome = await self._run(request(group, frozenset(), probe_seconds), probe_seconds)
+            return Analysis(outcome.report)
+        logger.warning("analysis broke: %s", outcome.reason)
+        if settings.memory:
+            reason = outcome.reason
+            outcome = await self._run(material.request(self._limits, memory=False), self._limits)
             if outcome.report is not None:
-                continue
-            if len(group) == 1:
-                broken[group[0].filename] = outcome.reason
-                continue
-            middle = len(group) // 2
-            suspects += [group[middle:], group[:middle]]
+                return Analysis(outcome.report, (f"Peak memory was not estimated: {reason}.",))
+        broken = await self._broken_files(material)
         if not broken:
-            raise AnalysisBroken(outcome.reason or "the analysis did not end, and no single file explains it")
-        outcome = await self._run(request(changed, frozenset(broken), seconds), seconds)
+            raise AnalysisBroken(outcome.reason)
+        request = material.request(self._limits, without=frozenset(broken), memory=False)
+        outcome = await self._run(request, self._limits)
         if outcome.report is None:
             named = ", ".join(f"`{path}`" for path in sorted(broken))
             raise AnalysisBroken(f"{outcome.reason}, also without {named}")
         failed = tuple(FailedFile(path=path, reason=reason) for path, reason in sorted(broken.items()))
-        return outcome.report.model_copy(update={"failed": (*outcome.report.failed, *failed)})
+        report = outcome.report.model_copy(update={"failed": (*outcome.report.failed, *failed)})
+        return Analysis(report, ("Peak memory was not estimated.",) if settings.memory else ())
 
-    async def _run(self, request: Request, seconds: float) -> _Outcome:
+    async def _broken_files(self, material: _Material) -> dict[str, str]:
+        """Return the changed files that alone break an analysis, each with the reason."""
+        limits = Limits(max(1.0, self._limits.seconds * PROBE_SHARE), self._limits.memory_bytes)
+        broken: dict[str, str] = {}
+        suspects: list[Sequence[ChangedFile]] = [[file for file in material.changed if file.filename in material.head]]
+        for _ in range(MOST_PROBES):
+            while suspects and not suspects[-1]:
+                suspects.pop()
+            if not suspects:
+                break
+            group = suspects.pop()
+            outcome = await self._run(material.request(limits, only=group, memory=False), limits)
+            if outcome.answer is not None:
+                continue
+            if len(group) == 1:
+                broken[group[0].filename] = outcome.reason
+            else:
+                middle = len(group) // 2
+                suspects += [group[middle:], group[:middle]]
+        return broken
+
+    async def estimate(
+        self,
+        sides: Sides,
+        changed: Sequence[ChangedFile],
+        settings: Settings,
+        gpus: Sequence[str],
+        overrides: Mapping[str, str],
+    ) -> Estimate:
+        """See `Analyst.estimate`."""
+        request = _Material.of(sides, changed, settings).request(self._limits)
+        asked = {"task": "estimate", "gpus": tuple(gpus), "overrides": dict(overrides)}
+        outcome = await self._run(request.model_copy(update=asked), self._limits)
+        if outcome.answer is None:
+            raise AnalysisBroken(outcome.reason)
+        return Estimate.model_validate_json(outcome.answer)
+
+    async def _run(self, request: Request, limits: Limits) -> _Outcome:
         async with self._gate:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -131,20 +205,20 @@ class ProcessAnalyst:
                 start_new_session=True,
             )
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(limits.seconds):
                     output, errors = await process.communicate(request.model_dump_json().encode("utf-8"))
             except TimeoutError:
-                return _Outcome(None, f"the analysis took longer than {seconds:.0f} seconds")
+                return _Outcome(None, f"the analysis took longer than {limits.seconds:.0f} seconds")
             finally:
                 if process.returncode is None:
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
                     await process.wait()
         if process.returncode == 0:
-            return _Outcome(ReviewReport.model_validate_json(output))
+            return _Outcome(output.decode("utf-8"))
         text = errors[-ERROR_BYTES:].decode("utf-8", "replace").strip()
         logger.warning("analysis process ended with %s: %s", process.returncode, text)
-        return _Outcome(None, _reason(process.returncode or 0, text, self._limits))
+        return _Outcome(None, _reason(process.returncode or 0, text, limits))
 
 
 def _reason(code: int, errors: str, limits: Limits) -> str:

@@ -12,8 +12,10 @@ import sys
 from typing import cast, get_args
 
 from bot.github.models import ChangedFile
-from bot.review.exchange import Request
+from bot.review.exchange import Estimate, Request
+from engine.check import SOURCE_SUFFIXES
 from engine.diff import FileDiff, Status
+from engine.entry_scripts import entry_scripts
 from engine.findings import ReviewReport
 from engine.project import Project
 from engine.review import review
@@ -38,6 +40,23 @@ def analyse(request: Request) -> ReviewReport:
         settings=request.settings,
         gpus=request.gpus,
     )
+
+
+def estimate_script(request: Request) -> Estimate:
+    """Estimate the script of the head that the change touches, or else the likeliest of the project."""
+    # Loaded where it is needed: reading the estimator's tables takes longer than most reviews.
+    from engine.estimate import estimate
+
+    head = Project.from_mapping(_files(request, request.head))
+    touched = [file.filename for file in request.changed if head.exists(file.filename)]
+    sources = [path for path in head.paths() if path.endswith(SOURCE_SUFFIXES) and not request.settings.excludes(path)]
+    # Both candidates of the change and, behind them, all others.
+    for candidates in (touched, sources):
+        scripts = entry_scripts(head, candidates, (), request.settings)
+        if scripts:
+            report = estimate(head, scripts[0], gpus=request.gpus, overrides=request.overrides)
+            return Estimate(script=scripts[0], report=report)
+    return Estimate()
 
 
 def _files(request: Request, side: dict[str, str]) -> dict[str, str | bytes]:
@@ -65,8 +84,8 @@ def main() -> None:
     """Answer one request."""
     request = Request.model_validate_json(sys.stdin.buffer.read())
     limit_resources(request.memory_bytes, request.cpu_seconds)
-    report = analyse(request)
-    sys.stdout.write(report.model_dump_json())
+    answer = analyse(request) if request.task == "review" else estimate_script(request)
+    sys.stdout.write(answer.model_dump_json())
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from bot.github.models import ChangedFile
+from engine.findings import EstimateReport
 from engine.settings import Settings
 
 
@@ -44,3 +46,12 @@ class Request(BaseModel):
     changed: tuple[ChangedFile, ...]
     settings: Settings
     gpus: tuple[str, ...] = ()
+    overrides: dict[str, str] = {}
+    task: Literal["review", "estimate"] = "review"
+
+
+class Estimate(BaseModel):
+    """The peak memory of one script, None where the project has no training script."""
+
+    script: str | None = None
+    report: EstimateReport | None = None

@@ -168,9 +168,10 @@ class ReviewPipeline:
             return Analysed(nothing=True, text=_text(problems))
         try:
             change = await self.read_change(repository, loaded, files, configuration)
-            report = await self.analyst.analyse(change.sides, files, settings)
+            analysis = await self.analyst.review(change.sides, files, settings)
         except AnalysisBroken as error:
             return Analysed(broken=str(error), text=_text(problems))
+        report = analysis.report
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
         return Analysed(
@@ -178,6 +179,7 @@ class ReviewPipeline:
             skipped=skipped,
             text=messages.check_text(
                 problems=problems,
+                notes=analysis.notes,
                 failed=report.failed,
                 left_out=change.sides.left_out,
                 truncated=change.sides.truncated,
@@ -300,7 +302,7 @@ def skip_reason(loaded: Loaded, settings: Settings) -> Skipped | None:
 
 
 def _text(problems: Sequence[str]) -> str | None:
-    return messages.check_text(problems=problems, failed=(), left_out=(), truncated=False, capped_files=False)
+    return messages.check_text(problems=problems)
 
 
 def _outcome(analysed: Analysed) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -18,8 +18,9 @@ from bot.github.models import ChangedFile
 from bot.handler import JobHandler
 from bot.intents import Intent, RepositoryKey, ReviewIntent
 from bot.jobs import StepFailed
-from bot.review.analysis import AnalysisBroken
+from bot.review.analysis import Analysis, AnalysisBroken
 from bot.review.configuration import Configurations
+from bot.review.exchange import Estimate
 from bot.review.pipeline import ReviewPipeline
 from bot.review.reading import Sides
 from bot.standin import PullRequest, Repository, StandIn
@@ -99,12 +100,25 @@ class FakeAnalyst:
     failed: tuple[FailedFile, ...] = ()
     broken: str | None = None
     before_answer: Callable[[], None] | None = None
-    calls: list[tuple[Sides, Settings, tuple[str, ...]]] = field(default_factory=list)
+    calls: list[tuple[Sides, Settings]] = field(default_factory=list)
+    estimated: list[tuple[tuple[str, ...], dict[str, str]]] = field(default_factory=list)
 
-    async def analyse(
-        self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings, gpus: Sequence[str] = ()
-    ) -> ReviewReport:
-        self.calls.append((sides, settings, tuple(gpus)))
+    async def estimate(
+        self,
+        sides: Sides,
+        changed: Sequence[ChangedFile],
+        settings: Settings,
+        gpus: Sequence[str],
+        overrides: Mapping[str, str],
+    ) -> Estimate:
+        self.estimated.append((tuple(gpus), dict(overrides)))
+        return Estimate()
+
+    async def review(self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> Analysis:
+        return Analysis(self._report(sides, settings))
+
+    def _report(self, sides: Sides, settings: Settings) -> ReviewReport:
+        self.calls.append((sides, settings))
         if self.before_answer is not None:
             self.before_answer()
         if self.broken is not None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from bot import service
 from bot.github.models import ChangedFile
 from bot.redaction import configure_logging
+from bot.review.analysis import Analysis
 from bot.review.reading import Sides
 from bot.settings import Settings
-from engine.findings import ReviewReport
 from engine.settings import Settings as Configuration
 from tests.bot.conftest import FakeAnalyst
 
@@ -27,12 +27,10 @@ HOLD = "TEST_HOLD"
 class HeldAnalyst(FakeAnalyst):
     """Waits for the test."""
 
-    async def analyse(
-        self, sides: Sides, changed: Sequence[ChangedFile], settings: Configuration, gpus: Sequence[str] = ()
-    ) -> ReviewReport:
+    async def review(self, sides: Sides, changed: Sequence[ChangedFile], settings: Configuration) -> Analysis:
         while Path(os.environ[HOLD]).exists():
             await asyncio.sleep(0.02)
-        return await super().analyse(sides, changed, settings, gpus)
+        return await super().review(sides, changed, settings)
 
 
 async def main(port: int) -> None:

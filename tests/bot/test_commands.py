@@ -37,8 +37,8 @@ def test_where_a_command_stands(body: str, command: Command | None) -> None:
 
 
 def test_a_gpu_may_have_spaces_in_its_name() -> None:
-    assert gpus_named(("rtx", "4090")) == ("rtx 4090",)
-    assert gpus_named(("a100,", "h100")) == ("a100", "h100")
+    assert [request.gpu.id for request in gpus_named(("rtx", "4090"))] == ["rtx-4090"]
+    assert [request.count for request in gpus_named(("a100,", "8xh100"))] == [1, 8]
     assert gpus_named(()) == ()
     with pytest.raises(UnknownGPU):
         gpus_named(("a100", "toaster"))
@@ -105,7 +105,10 @@ async def test_review_reviews_again(bench: Bench) -> None:
 async def test_estimate_hands_the_gpu_to_the_analysis_and_owns_up_to_not_knowing(bench: Bench) -> None:
     (answer,) = await said(bench, "/preflight estimate a100")
 
-    assert bench.analyst.calls[0][2] == ("a100",)
+    ((gpus, overrides),) = bench.analyst.estimated[:1]
+    assert len(gpus) == 1
+    assert gpus[0].startswith("a100")
+    assert overrides == {}
     assert "not known" in answer
 
 

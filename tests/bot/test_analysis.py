@@ -1,0 +1,64 @@
+"""The analysis process: its limits, and that one file cannot spoil the rest."""
+
+from __future__ import annotations
+
+import difflib
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.github.models import ChangedFile
+from bot.review.analysis import Limits, ProcessAnalyst
+from bot.review.exchange import Content
+from bot.review.reading import Sides
+from engine.settings import Settings
+from tests.bot.scripts import BUG, CLEAN
+
+ROOT = Path(__file__).parents[2]
+LIMITS = Limits(seconds=60, memory_bytes=4 * 2**30)
+
+
+def changed(path: str, before: str, after: str) -> ChangedFile:
+    lines = list(difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm=""))
+    return ChangedFile(filename=path, status="modified" if before else "added", patch="\n".join(lines[2:]))
+
+
+async def test_a_report_comes_back_from_the_process() -> None:
+    sides = Sides({"train.py": CLEAN}, {"train.py": BUG})
+
+    analysis = await ProcessAnalyst(LIMITS).review(sides, [changed("train.py", CLEAN, BUG)], Settings(memory=False))
+
+    assert [finding.name for finding in analysis.report.introduced] == ["missing-zero-grad"]
+    assert analysis.report.conclusion == "failure"
+
+
+async def test_a_file_that_does_not_parse_is_named_and_the_rest_reviewed() -> None:
+    broken = "import torch\ndef f(:\n"
+    sides = Sides({"train.py": CLEAN}, {"train.py": BUG, "broken.py": broken})
+    files = [changed("train.py", CLEAN, BUG), changed("broken.py", "", broken)]
+
+    analysis = await ProcessAnalyst(LIMITS).review(sides, files, Settings(memory=False))
+
+    assert [failed.path for failed in analysis.report.failed] == ["broken.py"]
+    assert analysis.report.introduced
+
+
+@pytest.mark.parametrize("content", ["text", "ünï", b"\xff\xfe\x00"])
+def test_contents_come_through_as_they_are(content: str | bytes) -> None:
+    assert Content.model_validate_json(Content.of(content).model_dump_json()).value() == content
+
+
+def test_the_process_limits_itself() -> None:
+    code = (
+        "from bot.review.analyst import limit_resources\n"
+        f"limit_resources({3 * 2**30}, 60)\n"
+        "import resource\n"
+        "print(resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0])\n"
+        "try:\n    bytearray(4 * 2**30)\nexcept MemoryError:\n    print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(3 * 2**30), "60", "refused"]
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] != 3 * 2**30
