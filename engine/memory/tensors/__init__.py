@@ -42,3 +42,46 @@ Rules for the interpreter
 """
 
 from __future__ import annotations
+
+from typing import Any
+
+from engine.memory.allocator import Allocator, CapacityError
+from engine.memory.tensors.facade import Namespace, lookup
+from engine.memory.tensors.machine import Machine
+from engine.memory.tensors.nn.module import Module
+from engine.memory.tensors.optim.optimizers import BITSANDBYTES, Adafactor, Lion
+from engine.memory.tensors.storage import Device, Size, Storage, TensorError
+from engine.memory.tensors.tensor import Parameter, Tensor, UnknownFloat, UnknownInt
+
+
+def namespace(dotted: str) -> Any:
+    """The implementation of a ``torch.*`` name, or None where there is none."""
+    return lookup(dotted)
+
+
+def import_module(dotted: str) -> Any:
+    """What ``import dotted`` gives; None where there is no such module."""
+    found = lookup(dotted)
+    return found if isinstance(found, Namespace) else None
+
+
+__all__ = [
+    "BITSANDBYTES",
+    "Adafactor",
+    "Allocator",
+    "CapacityError",
+    "Device",
+    "Lion",
+    "Machine",
+    "Module",
+    "Namespace",
+    "Parameter",
+    "Size",
+    "Storage",
+    "Tensor",
+    "TensorError",
+    "UnknownFloat",
+    "UnknownInt",
+    "import_module",
+    "namespace",
+]

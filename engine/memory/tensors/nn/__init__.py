@@ -1,0 +1,1 @@
+"""``torch.nn``: modules that hold shadow parameters."""

@@ -1,0 +1,1 @@
+"""``torch.optim``: optimizers with their states and the temporaries of a step."""
