@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if any(_opaque(value) for value in prepare.objects):
             return
     yield from _hidden_loaders(trace, prepares)
-    for step in trace.first_per_place(trace.of(OptimizerStep)):
+    for step in trace.of(OptimizerStep):
         if not identities(step.optimizer).isdisjoint(known) or step.via == "engine":
             continue
         handed = next((p for p in prepares if p.root is step.root or p.root.owner is not None is step.root.owner), None)
@@ -49,7 +49,7 @@ def _hidden_loaders(trace: Trace, prepares: list[Prepare]) -> Iterator[Draft]:
         for value in prepare.objects:
             for option in value.options():
                 inside = [part for part in option.ancestors(limit=60) if part is not option and id(part) in loaders]
-                if (option.role == "loader" and id(option) in loaders) or not inside or option.op not in _GENERATORS:
+                if (option.role == "loader" and id(option) in loaders) or not inside or not _generator(option):
                     continue
                 yield Draft(
                     prepare.place,
@@ -59,4 +59,5 @@ def _hidden_loaders(trace: Trace, prepares: list[Prepare]) -> Iterator[Draft]:
                 )
 
 
-_GENERATORS = frozenset({"generator", "iter", "cycle", "call"})
+def _generator(value: Value) -> bool:
+    return isinstance(value, Container) and value.shape_name == "generator"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import same
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Backward, Divided
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Backward, Divided, Store
 
 _DIVIDES = frozenset({"accelerator", "deepspeed"})
 
@@ -14,7 +15,7 @@ _DIVIDES = frozenset({"accelerator", "deepspeed"})
 @rule("PF215", "accumulation-double-scaled", "error", "The loss is divided by the accumulation count twice")
 def check(trace: Trace) -> Iterator[Draft]:
     divisions = list(trace.of(Divided))
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         if backward.via not in _DIVIDES:
             continue
         counted = _count(backward)
@@ -23,7 +24,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if id(divided.output) not in made_from or divided.operator not in ("/", "div") or divided.by is None:
                 continue
             owner = backward.through
-            if not any(id(part) in counted for part in divided.by.ancestors(limit=20)):
+            known = any(id(part) in counted for part in divided.by.ancestors(limit=20))
+            if not known and not (backward.via == "deepspeed" and _set_in_config(trace, divided.by)):
                 continue
             yield Draft(
                 divided.place,
@@ -35,6 +37,11 @@ def check(trace: Trace) -> Iterator[Draft]:
                 ),
             )
             break
+
+
+def _set_in_config(trace: Trace, by: Value) -> bool:
+    """Whether the same value is written into a DeepSpeed configuration."""
+    return any("gradient_accumulation_steps" in store.target and same(store.value, by) for store in trace.of(Store))
 
 
 def _count(backward: Backward) -> set[int]:

@@ -19,7 +19,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         zeros = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
         if guard is None or not zeros or not all(guard in zero.guards for zero in zeros):
             continue
-        for created in trace.first_per_place(trace.of(ModuleCreated)):
+        for created in trace.of(ModuleCreated):
             name = created.module.made_by.rpartition(".")[2]
             if name in _NAMES and created.place.path == scope.step.place.path:
                 yield Draft(

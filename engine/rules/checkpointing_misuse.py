@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from engine.rules.facts.text import replace, source_of
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
-from engine.trace.events import CheckpointCall
+from engine.trace.events import CheckpointCall, Forward
 
 
 @rule("PF107", "checkpointing-misuse", "error", "Reentrant checkpointing over inputs without gradients")
 def check(trace: Trace) -> Iterator[Draft]:
-    for call in trace.first_per_place(trace.of(CheckpointCall)):
+    frozen = {
+        id(f.output)
+        for f in trace.of(Forward)
+        if f.module.origin.requires_grad is False and f.output.carries_graph is not True
+    }
+    for call in trace.of(CheckpointCall):
         if call.use_reentrant is not True or not call.inputs or call.grad is not True:
             continue
-        if any(value.carries_graph is not False for value in call.inputs):
+        if not all(value.carries_graph is False or id(value) in frozen for value in call.inputs):
             continue
         text = source_of(trace.project, call.place)
         fixed = text.replace("use_reentrant=True", "use_reentrant=False")

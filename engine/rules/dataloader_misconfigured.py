@@ -21,7 +21,7 @@ _DECODES = (
 
 @rule("PF602", "dataloader-misconfigured", "note", "A loader decodes files without worker processes")
 def check(trace: Trace) -> Iterator[Draft]:
-    for built in trace.first_per_place(trace.of(LoaderBuilt)):
+    for built in trace.of(LoaderBuilt):
         data = built.loader.keyword("dataset", "0")
         if (
             not built.complete

@@ -11,7 +11,7 @@ from engine.trace.events import Forward
 
 @rule("PF503", "ddp-module-bypass", "error", "A training pass calls the module inside its distributed wrapper")
 def check(trace: Trace) -> Iterator[Draft]:
-    for forward in trace.first_per_place(trace.of(Forward)):
+    for forward in trace.of(Forward):
         wrapper = forward.bypasses
         if wrapper is None or not forward.output.feeds_backward or wrapper.wrapping not in ("ddp", "fsdp"):
             continue

@@ -14,7 +14,7 @@ from engine.trace.events import Event, Forward, Iterate, LoaderBuilt, Prepare, S
 @rule("PF502", "ddp-unsharded-loader", "error", "Every rank trains on the whole data set")
 def check(trace: Trace) -> Iterator[Draft]:
     prepared = identities(*(value for p in trace.of(Prepare) for value in (*p.objects, *p.results)))
-    for built in trace.first_per_place(trace.of(LoaderBuilt)):
+    for built in trace.of(LoaderBuilt):
         loader = built.loader
         sampler = loader.keyword("sampler", "batch_sampler")
         if not built.complete or (sampler is not None and not _none(sampler)):

@@ -13,7 +13,7 @@ from engine.trace.events import ProcessGroupInit, SetDevice, Transfer, Wrapped
 def check(trace: Trace) -> Iterator[Draft]:
     if any(True for _ in trace.of(SetDevice)):
         return
-    for wrapped in trace.first_per_place(trace.of(Wrapped)):
+    for wrapped in trace.of(Wrapped):
         launched = next((i for i in trace.family(wrapped, ProcessGroupInit) if i.how == "init_process_group"), None)
         if wrapped.how != "ddp" or launched is None or wrapped.wrapper.keyword("device_ids", "1") is not None:
             continue

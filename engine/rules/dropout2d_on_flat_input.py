@@ -13,7 +13,7 @@ _FLAT = frozenset({"Linear", "linear", "Flatten", "flatten"})
 
 @rule("PF409", "dropout2d-on-flat-input", "error", "Dropout2d on features without spatial dimensions")
 def check(trace: Trace) -> Iterator[Draft]:
-    for event in trace.first_per_place(trace.of(FunctionalDropout, Forward)):
+    for event in trace.of(FunctionalDropout, Forward):
         if isinstance(event, FunctionalDropout):
             given = event.input if event.kind == "dropout2d" else None
         elif isinstance(event, Forward):

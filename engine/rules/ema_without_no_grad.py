@@ -12,7 +12,7 @@ from engine.trace.events import Forward, InPlaceUpdate, Store
 @rule("PF106", "ema-without-no-grad", "error", "A moving average of weights records a graph")
 def check(trace: Trace) -> Iterator[Draft]:
     outputs = {id(forward.output) for forward in trace.of(Forward)}
-    for store in trace.first_per_place(trace.of(Store)):
+    for store in trace.of(Store):
         if store.grad is False or store.value is None or store.value.carries_graph is not True:
             continue
         held = isinstance(store.container, Container) and (bool(store.container.held_as) or bool(store.crossing))
@@ -30,7 +30,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "graph that is never freed. Update it under `torch.no_grad()`.",
             (Step(source.place, "the parameters"),),
         )
-    for update in trace.first_per_place(trace.of(InPlaceUpdate)):
+    for update in trace.of(InPlaceUpdate):
         if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
             continue
         others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
@@ -47,7 +47,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _parameters_only(value: Value, outputs: set[int]) -> Value | None:
     found = None
-    for part in value.graph_ancestors():
+    for part in value.ancestors(through_detach=False):
         if id(part) in outputs:
             return None
         if part.role == "parameter":

@@ -13,7 +13,7 @@ from engine.trace.events import Backward, Forward, LossCall
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     losses = {id(loss.output): loss for loss in trace.of(LossCall)}
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         chain = list(backward.loss.graph_ancestors())
         passes = [forwards[id(value)] for value in chain if id(value) in forwards]
         computed = [losses[id(value)] for value in chain if id(value) in losses]

@@ -13,7 +13,7 @@ from engine.trace.events import MethodCall, ScalerStep, Transfer
 @rule("PF214", "fp16-params-with-gradscaler", "error", "A GradScaler steps float16 parameters")
 def check(trace: Trace) -> Iterator[Draft]:
     steps = list(trace.of(ScalerStep))
-    for event in trace.first_per_place(trace.of(Transfer, MethodCall)):
+    for event in trace.of(Transfer, MethodCall):
         if isinstance(event, Transfer):
             module = event.value if event.how == "half" else None
         elif isinstance(event, MethodCall):

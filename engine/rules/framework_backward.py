@@ -17,7 +17,7 @@ _OWNERS = {"accelerate": "accelerator", "fabric": "fabric", "deepspeed": "engine
 @rule("PF210", "framework-backward", "error", "backward() goes past the framework that owns it")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         automatic = _automatic(backward)
         if backward.via == "lightning" and automatic is True:
             yield Draft(
@@ -35,6 +35,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "In manual optimization a plain backward bypasses Lightning's precision and strategy plugins; call "
                 "`self.manual_backward(loss)`.",
                 fix=_call(trace, backward, "self.manual_backward"),
+            )
+            continue
+        engine = _engine(backward, forwards)
+        if engine is not None:
+            yield Draft(
+                backward.place,
+                "The model belongs to a DeepSpeed engine, and this backward goes past it: loss scaling, accumulation "
+                "and gradient partitioning are left out. Call the engine's `backward` and `step`.",
+                (Step(engine.place, "the engine"),),
             )
             continue
         owner = _owner(trace, backward, forwards)
@@ -63,6 +72,11 @@ def _automatic(backward: Backward) -> bool | None:
     if value is None:
         return True if not owner.cls.project_bases else None
     return value.constant if isinstance(value.constant, bool) else None
+
+
+def _engine(backward: Backward, forwards: dict[int, Forward]) -> Value | None:
+    models = [forwards[id(v)].module for v in backward.loss.graph_ancestors() if id(v) in forwards]
+    return next((model for model in models if model.wrapping == "deepspeed"), None)
 
 
 def _owner(trace: Trace, backward: Backward, forwards: dict[int, Forward]) -> Prepare | None:

@@ -12,7 +12,7 @@ from engine.trace.events import FunctionalDropout
 
 @rule("PF304", "functional-dropout-always-on", "error", "Functional dropout ignores eval()")
 def check(trace: Trace) -> Iterator[Draft]:
-    for dropout in trace.first_per_place(trace.of(FunctionalDropout)):
+    for dropout in trace.of(FunctionalDropout):
         if dropout.in_module is None or _off(dropout):
             continue
         if dropout.kind == "scaled_dot_product_attention":

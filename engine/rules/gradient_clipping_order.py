@@ -26,7 +26,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _plain_functions(trace: Trace) -> Iterator[StepScope]:
     """Steps without a loop around them in what was seen: one pass of their function."""
-    for step in trace.first_per_place(trace.of(OptimizerStep)):
+    for step in trace.of(OptimizerStep):
         if trace.step_loop(step) is None and step.via != "engine":
             family: Iterator[Event] = trace.family(step)
             yield StepScope(step, None, tuple(event for event in family if event.root is step.root))

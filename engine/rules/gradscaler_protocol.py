@@ -15,7 +15,7 @@ from engine.trace.events import Backward, Event, OptimizerStep, ScalerCreated, S
 @rule("PF205", "gradscaler-protocol", "error", "scale, step and update of a GradScaler do not fit together")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _built_in_loop(trace)
-    for step in trace.first_per_place(trace.of(ScalerStep)):
+    for step in trace.of(ScalerStep):
         around: list[Event] = list(trace.family(step))
         if not any(isinstance(e, ScalerUpdate) and same(e.scaler, step.scaler) for e in around):
             text = source_of(trace.project, step.place)
@@ -44,7 +44,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 if backward.loss_place is not None and scaler
                 else None,
             )
-    for direct in trace.first_per_place(trace.of(OptimizerStep)):
+    for direct in trace.of(OptimizerStep):
         yield from _direct(trace, direct)
 
 
@@ -53,7 +53,7 @@ def _any_scaled(events: list[Event], step: ScalerStep) -> bool:
 
 
 def _built_in_loop(trace: Trace) -> Iterator[Draft]:
-    for created in trace.first_per_place(trace.of(ScalerCreated)):
+    for created in trace.of(ScalerCreated):
         loop = next((loop for loop in created.loops if loop.innermost_training), None)
         if loop is not None and created.enabled is not False:
             yield Draft(

@@ -11,7 +11,7 @@ from engine.trace.events import InPlaceUpdate, Rebound
 
 @rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
 def check(trace: Trace) -> Iterator[Draft]:
-    for update in trace.first_per_place(trace.of(InPlaceUpdate)):
+    for update in trace.of(InPlaceUpdate):
         target = update.target
         if update.grad is not True or target.role != "parameter" or target.requires_grad is False or target.detached:
             continue
@@ -24,7 +24,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "under `torch.no_grad()`.",
             (Step(target.place, "the parameter"),),
         )
-    for rebound in trace.first_per_place(trace.of(Rebound)):
+    for rebound in trace.of(Rebound):
         yield Draft(
             rebound.place,
             "This binds the loop variable to a new tensor: the parameter in the model does not change.",

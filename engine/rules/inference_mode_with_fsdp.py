@@ -11,7 +11,7 @@ from engine.trace.events import Forward
 
 @rule("PF305", "inference-mode-with-fsdp", "error", "A sharded model runs under inference_mode")
 def check(trace: Trace) -> Iterator[Draft]:
-    for forward in trace.first_per_place(trace.of(Forward)):
+    for forward in trace.of(Forward):
         context = forward.context("inference_mode")
         if context is None or not any(_sharded(option) for option in forward.module.options()):
             continue

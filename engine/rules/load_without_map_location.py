@@ -13,7 +13,7 @@ from engine.trace.events import Load, LoadStateDict
 
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
 def check(trace: Trace) -> Iterator[Draft]:
-    for load in trace.first_per_place(trace.of(Load)):
+    for load in trace.of(Load):
         if load.how != "torch.load" or load.map_location is not None:
             continue
         launched = distributed_by(trace, load)

@@ -8,7 +8,7 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Detach, Forward, LossCall, OptimizerStep
 
-_REWRAPS = frozenset({"tensor", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "Parameter"})
+_REWRAPS = frozenset({"tensor", "variable", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
 
 
@@ -16,16 +16,15 @@ _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     detaches = list(trace.of(Detach))
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         ancestors = list(backward.loss.ancestors())
-        reached = {id(value) for value in ancestors}
         networks = [forwards[id(value)] for value in ancestors if id(value) in forwards]
         live = [forwards[id(v)] for v in backward.loss.graph_ancestors() if id(v) in forwards]
         if networks and not live:
-            cut = next((d for d in reversed(detaches) if id(d.output) in reached and _rewraps(d)), None)
-            if cut is not None:
+            leaf = _leaf(backward.loss)
+            if leaf is not None:
                 yield Draft(
-                    cut.place,
+                    leaf.place,
                     "This makes a new leaf from numbers of the network's output: backward stops here and the network "
                     "gets no gradient.",
                     (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
@@ -35,33 +34,34 @@ def check(trace: Trace) -> Iterator[Draft]:
             if without and len(without) == len(networks) and backward.loss.carries_graph is not None:
                 yield _no_grad(without[0], backward)
         elif not networks:
-            yield from _new_leaf(trace, backward, detaches, ancestors)
+            yield from _new_leaf(trace, backward, ancestors)
         else:
             yield from _direct_loss_of_no_grad(backward, networks, forwards)
     yield from _generator_cut(trace, detaches, forwards)
 
 
-def _new_leaf(trace: Trace, backward: Backward, detaches: list[Detach], ancestors: list[Value]) -> Iterator[Draft]:
+def _leaf(loss: Value) -> Value | None:
+    """A tensor that was made from numbers, with `requires_grad=True`, right before the backward."""
+    for value in loss.ancestors(through_detach=False):
+        if value.op in ("call", "method-call", "forward-result"):
+            return None
+        if value.requires_grad and value.op in _REWRAPS and value.parents:
+            return value
+    return None
+
+
+def _new_leaf(trace: Trace, backward: Backward, ancestors: list[Value]) -> Iterator[Draft]:
     """The loss itself is a new leaf, made of what calls returned, in code that steps an optimizer."""
-    near = list(backward.loss.ancestors(through_detach=False))
-    if any(value.op in ("call", "method-call", "forward-result") and not value.detached for value in near):
-        return
-    leaf = next((value for value in near if value.requires_grad and value.detached), None)
-    cut = next((d for d in detaches if leaf is not None and d.output is leaf and _rewraps(d)), None)
-    steps = [step for step in trace.of(OptimizerStep) if step.root is backward.root]
-    if cut is None or not steps:
+    leaf = _leaf(backward.loss)
+    if leaf is None or not any(step.root is backward.root for step in trace.of(OptimizerStep)):
         return
     called = next((v for v in ancestors if v.op in ("call", "method-call") and v is not leaf), None)
     if called is not None:
         yield Draft(
-            cut.place,
+            leaf.place,
             "This makes a new leaf from numbers: backward stops here, and what computed them gets no gradient.",
             (Step(called.place, "computed here"), Step(backward.place, "back-propagated here")),
         )
-
-
-def _rewraps(detach: Detach) -> bool:
-    return detach.how.rpartition(".")[2] in _REWRAPS
 
 
 def _no_grad(forward: Forward, backward: Backward) -> Draft:

@@ -12,7 +12,7 @@ from engine.trace.events import Collective, Forward, Iterate, LoaderBuilt, Proce
 
 @rule("PF507", "metric-not-reduced", "note", "A sharded evaluation is reported by one rank without reduction")
 def check(trace: Trace) -> Iterator[Draft]:
-    for launched in trace.first_per_place(trace.of(ProcessGroupInit)):
+    for launched in trace.of(ProcessGroupInit):
         if any(c.name not in ("barrier", "broadcast") for c in trace.family(launched, Collective)):
             continue
         sharded = {

@@ -8,7 +8,7 @@ from engine.rules.facts.identity import identities, same
 from engine.rules.facts.text import append
 from engine.rules.facts.training import OWN_PROTOCOL
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Event, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
 
 _MUST_BE_CALLED = {
@@ -22,20 +22,20 @@ _MUST_BE_CALLED = {
 
 @rule("PF207", "missing-optimizer-step", "error", "Gradients are computed and no optimizer uses them")
 def check(trace: Trace) -> Iterator[Draft]:
-    for named in trace.first_per_place(trace.of(Referenced)):
+    for named in trace.of(Referenced):
         if named.attribute in _MUST_BE_CALLED.get(named.receiver.role or "", ()):
             yield Draft(
                 named.place,
                 f"`{named.attribute}` is named but not called here: this line does nothing.",
                 fix=append(named.place, "()", "Call it"),
             )
-    for zero in trace.first_per_place(trace.of(ZeroGrad)):
+    for zero in trace.of(ZeroGrad):
         yield from _never_steps(trace, zero)
 
 
 def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
     loop = trace.step_loop(zero)
-    if loop is None or zero.target.role != "optimizer" or len(zero.target.options()) > 1:
+    if loop is None or not _optimizer(zero.target) or len(zero.target.options()) > 1:
         return
     events: list[Event] = list(trace.within(loop))
     steps = [event for event in events if isinstance(event, OptimizerStep)]
@@ -59,6 +59,11 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
         "of the same loop steps.",
         (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
     )
+
+
+def _optimizer(value: Value) -> bool:
+    """An optimizer, or something of which nothing but its clearing is seen."""
+    return value.role == "optimizer" or (value.role is None and value.uses <= {"zero_grad"} and not value.is_constant)
 
 
 def _name(zero: ZeroGrad) -> str:

@@ -13,7 +13,7 @@ from engine.trace.events import Backward, Forward
 @rule("PF504", "no-sync-misuse", "warning", "no_sync does not cover the forward pass")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         context = backward.context("no_sync")
         if context is None:
             continue

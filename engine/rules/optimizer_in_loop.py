@@ -11,7 +11,7 @@ from engine.trace.events import OptimizerCreated
 
 @rule("PF209", "optimizer-in-loop", "error", "A new optimizer is built in each training step")
 def check(trace: Trace) -> Iterator[Draft]:
-    for created in trace.first_per_place(trace.of(OptimizerCreated)):
+    for created in trace.of(OptimizerCreated):
         loop = next((loop for loop in created.loops if loop.innermost_training), None)
         if loop is None or (created.guards and any(guard.place >= loop.place for guard in created.guards)):
             continue

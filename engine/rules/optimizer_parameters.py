@@ -12,7 +12,7 @@ from engine.trace.events import MethodCall, OptimizerCreated, Store
 
 @rule("PF208", "optimizer-parameters", "error", "The optimizer does not hold the parameters that are trained")
 def check(trace: Trace) -> Iterator[Draft]:
-    for created in trace.first_per_place(trace.of(OptimizerCreated)):
+    for created in trace.of(OptimizerCreated):
         held = modules_behind(created.optimizer)
         if not held:
             continue

@@ -23,7 +23,7 @@ _GENERATIVE = (
 @rule("PF104", "outputs-kept-on-device", "warning", "Evaluation outputs pile up on the device")
 def check(trace: Trace) -> Iterator[Draft]:
     outputs = {id(forward.output) for forward in trace.of(Forward)}
-    for store in trace.first_per_place(trace.of(Store)):
+    for store in trace.of(Store):
         container = store.container
         if store.how != "append" or not isinstance(container, Container) or not container.held_as:
             continue
@@ -52,7 +52,7 @@ def _on_device(value: Value, outputs: set[int]) -> bool:
 
 
 def _trainer_logits(trace: Trace) -> Iterator[Draft]:
-    for event in trace.first_per_place(trace.of(FrameworkTrainer)):
+    for event in trace.of(FrameworkTrainer):
         given = event.keywords
         if event.library != "transformers" or event.what != "built" or "compute_metrics" not in given:
             continue

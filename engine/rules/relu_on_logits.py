@@ -14,7 +14,7 @@ _TAKES_LOGITS = frozenset({"cross_entropy", "binary_cross_entropy_with_logits"})
 
 @rule("PF407", "relu-on-logits", "error", "Logits go through a relu before the loss")
 def check(trace: Trace) -> Iterator[Draft]:
-    for loss in trace.first_per_place(trace.of(LossCall)):
+    for loss in trace.of(LossCall):
         activation = activation_of(loss.input, "relu") if loss.kind in _TAKES_LOGITS else None
         if activation is not None:
             yield Draft(

@@ -17,7 +17,7 @@ _NOT_TENSORS = frozenset(
 @rule("PF802", "repeated-transfer", "warning", "Unchanging data is copied to the device in each step")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = list(trace.of(Forward))
-    for transfer in trace.first_per_place(trace.of(Transfer)):
+    for transfer in trace.of(Transfer):
         if transfer.discarded and _goes_on(transfer, forwards):
             yield Draft(
                 transfer.place,

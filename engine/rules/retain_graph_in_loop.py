@@ -12,7 +12,7 @@ from engine.trace.events import AutogradGrad, Backward, Forward
 
 @rule("PF105", "retain-graph-in-loop", "warning", "retain_graph=True on the only backward of a step")
 def check(trace: Trace) -> Iterator[Draft]:
-    for backward in trace.first_per_place(trace.of(Backward)):
+    for backward in trace.of(Backward):
         loop = next((loop for loop in reversed(backward.loops) if loop.innermost_training), None)
         if backward.retain_graph is not True or backward.create_graph is not False or loop is None:
             continue

@@ -12,7 +12,7 @@ from engine.trace.events import SamplerBuilt
 
 @rule("PF506", "sampler-rank-dependent-seed", "error", "A distributed sampler is seeded by the rank")
 def check(trace: Trace) -> Iterator[Draft]:
-    for built in trace.first_per_place(trace.of(SamplerBuilt)):
+    for built in trace.of(SamplerBuilt):
         seed = built.sampler.keyword("seed", "4")
         if built.sampler.made_by.endswith("DistributedSampler") and from_rank(seed):
             assert seed is not None

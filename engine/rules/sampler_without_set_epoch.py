@@ -17,7 +17,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     if any(True for _ in trace.of(FrameworkTrainer)) or any(True for _ in trace.of(Prepare)):
         return
     told = [event.target for event in trace.of(SetEpoch)]
-    for built in trace.first_per_place(trace.of(SamplerBuilt)):
+    for built in trace.of(SamplerBuilt):
         sampler = built.sampler
         if not sampler.made_by.endswith(_SAMPLER) or not built.complete or _ordered(sampler):
             continue

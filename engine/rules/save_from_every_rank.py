@@ -14,7 +14,7 @@ _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 @rule("PF702", "save-from-every-rank", "warning", "A checkpoint is written by every process")
 def check(trace: Trace) -> Iterator[Draft]:
-    for save in trace.first_per_place(trace.of(Save)):
+    for save in trace.of(Save):
         if save.how != "torch.save" or save.guarded("rank") or from_rank(save.target):
             continue
         shown = _shown_by(trace, save)

@@ -15,7 +15,7 @@ _PER_EPOCH = {"StepLR": ("step_size", "1"), "MultiStepLR": ("milestones", "1"), 
 
 @rule("PF203", "scheduler-misuse", "error", "A learning-rate scheduler is stepped at the wrong moment")
 def check(trace: Trace) -> Iterator[Draft]:
-    steps = list(trace.first_per_place(trace.of(SchedulerStep)))
+    steps = list(trace.of(SchedulerStep))
     for step in steps:
         name = step.scheduler.origin.made_by.rpartition(".")[2]
         if name == "ReduceLROnPlateau":

@@ -12,7 +12,7 @@ from engine.trace.events import LossCall
 
 @rule("PF401", "softmax-before-cross-entropy", "error", "cross_entropy is given softmax probabilities")
 def check(trace: Trace) -> Iterator[Draft]:
-    for loss in trace.first_per_place(trace.of(LossCall)):
+    for loss in trace.of(LossCall):
         activation = activation_of(loss.input, "probabilities", "sigmoid")
         if loss.kind != "cross_entropy" or activation is None:
             continue

@@ -14,7 +14,7 @@ _NORMALISES = frozenset({"softmax", "log_softmax"})
 
 @rule("PF408", "softmax-wrong-dim", "error", "A softmax runs over another dimension than the one that is summed")
 def check(trace: Trace) -> Iterator[Draft]:
-    for activation in trace.first_per_place(trace.of(Activation)):
+    for activation in trace.of(Activation):
         if activation.kind not in _NORMALISES or activation.input is None:
             continue
         contradiction = contracted_differently(trace, activation)

@@ -16,7 +16,7 @@ _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "p
 @rule("PF801", "sync-in-loop", "warning", "Each training step waits for the device")
 def check(trace: Trace) -> Iterator[Draft]:
     outputs = {id(forward.output) for forward in trace.of(Forward) if forward.grad is not False}
-    for sync in trace.first_per_place(trace.of(DeviceSync)):
+    for sync in trace.of(DeviceSync):
         loop = next((loop for loop in sync.loops if loop.innermost_training), None)
         if loop is None or _seldom(sync, loop):
             continue
@@ -57,7 +57,7 @@ def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None
     if any(nested.kind != "literal" for nested in inner):
         return "warning", "A value is read from the device for every element of the batch"
     if sync.how == "numpy":
-        return "warning", "The outputs are copied to NumPy"
+        return None, ""
     if sync.how in ("item", "float", "print", "format") and _reported_each_step(trace, sync):
         return "warning", "The value is reported in each step"
     if sync.how in ("item", "float", "int", "tolist"):

@@ -14,7 +14,7 @@ _MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.
 
 @rule("PF603", "train-loader-not-shuffled", "warning", "A training loader is not shuffled")
 def check(trace: Trace) -> Iterator[Draft]:
-    built = list(trace.first_per_place(trace.of(LoaderBuilt)))
+    built = list(trace.of(LoaderBuilt))
     for event in built:
         if not event.complete or event.loader.keyword("sampler", "batch_sampler", "3", "4") is not None:
             continue

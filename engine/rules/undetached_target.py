@@ -31,7 +31,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 
 def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
-    for loss in trace.first_per_place(trace.of(LossCall)):
+    for loss in trace.of(LossCall):
         target, given = loss.target, loss.input
         if target is None or given is None or target.carries_graph is not True or given.carries_graph is not True:
             continue

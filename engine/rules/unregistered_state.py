@@ -12,7 +12,7 @@ from engine.trace.events import ModuleCreated, ModuleDefined, Transfer
 
 @rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
 def check(trace: Trace) -> Iterator[Draft]:
-    for defined in trace.first_per_place(trace.of(ModuleDefined)):
+    for defined in trace.of(ModuleDefined):
         registered = _everything(defined.registered.values())
         for attribute, kind, value, place in defined.unregistered:
             if attribute in defined.registered or _deliberate(value) or registered & _everything([value]):
@@ -29,7 +29,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 f"see them, so they are neither trained, saved nor moved. Use `{remedy}`.",
                 (Step(value.place, "made here"),) if value.place != place else (),
             )
-    for created in trace.first_per_place(trace.of(ModuleCreated)):
+    for created in trace.of(ModuleCreated):
         if created.inside_forward and _matters(created.module):
             yield Draft(
                 created.place,

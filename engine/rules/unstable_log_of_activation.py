@@ -12,7 +12,7 @@ from engine.trace.events import FunctionCall, LossCall, MethodCall
 
 @rule("PF406", "unstable-log-of-activation", "note", "log of a sigmoid or softmax loses precision")
 def check(trace: Trace) -> Iterator[Draft]:
-    for loss in trace.first_per_place(trace.of(LossCall)):
+    for loss in trace.of(LossCall):
         activation = activation_of(loss.input, "sigmoid") if loss.kind == "binary_cross_entropy" else None
         if activation is not None:
             yield Draft(
@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "`binary_cross_entropy_with_logits` computes both in one stable step, and is allowed under autocast.",
                 applied(activation, loss, "the sigmoid"),
             )
-    for call in trace.first_per_place(trace.of(FunctionCall, MethodCall)):
+    for call in trace.of(FunctionCall, MethodCall):
         if isinstance(call, FunctionCall):
             taken = call.arguments[0] if call.name == "torch.log" and call.arguments else None
         elif isinstance(call, MethodCall):

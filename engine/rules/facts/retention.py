@@ -24,7 +24,8 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             or _consumed(trace, store)
         ):
             continue
-        if not store.crossing and not _outlives_framework_step(store):
+        own = [loop for loop in store.crossing if loop.kind != "comprehension"]
+        if not own and not _outlives_framework_step(store):
             continue
         if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
             yield store
