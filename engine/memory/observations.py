@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.adjustments import apply_to_model
+
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
@@ -63,6 +65,8 @@ class Watcher:
                 self.machine.reset_peak()
             if id(module) not in self.roots and next(iter(module.parameters()), None) is not None:
                 self.roots[id(module)] = module
+                if self.interpreter.state.get("changes"):
+                    apply_to_model(self.interpreter, module)
                 self._see_inputs(args, kwargs)
         if self.machine.autocast is not None and not self.autocast:
             self.autocast.add(str(self.machine.autocast).removeprefix("torch."))

@@ -66,13 +66,14 @@ def shadow_run(
     adjust: Callable[[Interpreter], None] | None = None,
     seconds: float = 60.0,
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None = None,
+    expandable_segments: bool = False,
 ) -> Outcome:
     """Interpret `launch` and report its peak. Never raises for what the program does."""
     box: list[Outcome | BaseException] = []
 
     def work() -> None:
         try:
-            box.append(_run(project, launch, architecture, dict(overrides or {}), adjust, seconds, fetch_config))
+            box.append(_run(project, launch, architecture, dict(overrides or {}), adjust, seconds, fetch_config, expandable_segments))
         except BaseException as problem:
             box.append(problem)
 
@@ -100,6 +101,7 @@ def _run(
     adjust: Callable[[Interpreter], None] | None,
     seconds: float,
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None,
+    expandable_segments: bool,
 ) -> Outcome:
     environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size), **launch.environment}
     if launch.world_size == 1 and "torchrun" not in launch.state and not launch.environment:
@@ -117,7 +119,7 @@ def _run(
     interpreter.state["overrides"] = overrides
     interpreter.state["fetch_config"] = fetch_config
     problem: str | None = None
-    with Machine(arch=architecture, world_size=launch.world_size) as machine:
+    with Machine(arch=architecture, world_size=launch.world_size, expandable_segments=expandable_segments) as machine:
         interpreter.device = machine
         watcher = Watcher(interpreter, machine)
         machine.on_step = watcher.on_step

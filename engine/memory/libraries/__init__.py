@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 HOMES: dict[str, str] = {
     "torch": "torch",
+    "engine": "published",
     "yaml": "configuration_files",
     "ruamel": "configuration_files",
     "omegaconf": "configuration_files",

@@ -51,7 +51,7 @@ def _annotated(function: Any, name: str) -> Any:
 def _click(interpreter: Interpreter) -> dict[str, Any]:
     class Command:
         def __init__(self, function: Any) -> None:
-            self.function = function.function if isinstance(function, Command) else function
+            self.function: Any = function.function if isinstance(function, Command) else function
             self.options: dict[str, Any] = dict(getattr(function, "options", {}))
             self.__name__ = getattr(self.function, "__name__", "command")
 

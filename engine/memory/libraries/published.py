@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engine import architectures
+from engine.memory.adjustments import changes_of
 from engine.memory.program.files import is_file, read_text
 from engine.memory.program.frames import Frame
 from engine.memory.program.functions import Code
@@ -146,7 +147,7 @@ def _equip(interpreter: Interpreter, base: Any) -> None:
         return finish(interpreter, lambda: cls(config), config, "float32", {**options, "plain": True}, cls.__name__)
 
     base.from_pretrained = classmethod(from_pretrained)
-    base.from_config = base._from_config = classmethod(from_config)
+    base.from_config = base._from_config = classmethod(from_config)  # type: ignore[arg-type]
     for name in ("save_pretrained", "push_to_hub", "warnings_issued"):
         if not hasattr(base, name):
             setattr(base, name, lambda self, *args, **kwargs: None)
@@ -209,6 +210,8 @@ def _config_file(interpreter: Interpreter, name: str) -> dict[str, Any] | None:
 def wanted_dtype(options: Mapping[str, Any], stored: str) -> Any:
     """The dtype that weights are loaded in: asked for, else the checkpoint's own (transformers 5)."""
     asked = options.get("dtype", options.get("torch_dtype"))
+    if options.get("weights-bf16"):
+        return namespace("torch.bfloat16")
     if asked is None and options.get("plain"):
         return namespace("torch.float32")
     if asked is None or asked == "auto":
@@ -233,13 +236,16 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
                 inner._attn_implementation = attention
     machine = interpreter.device
     before = machine.default_dtype
+    if "weights-bf16" in changes_of(interpreter):
+        options = {**options, "weights-bf16": True}
     machine.default_dtype = wanted_dtype(options, stored)
     try:
         model = make()
     finally:
         machine.default_dtype = before
+    changes = changes_of(interpreter)
     if options.get("plain"):
-        return model
+        return _changed(interpreter, model, changes)
     quantization = options.get("quantization_config")
     if options.get("load_in_4bit") or options.get("load_in_8bit"):
         quantization = dict(load_in_4bit=options.get("load_in_4bit"), load_in_8bit=options.get("load_in_8bit"))
@@ -247,7 +253,23 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
         from engine.memory.libraries.bitsandbytes import quantise
 
         quantise(interpreter, model, quantization)
+    model = _changed(interpreter, model, changes)
     model.eval()
     if options.get("device_map") is not None:
         model.to("cuda")
+    return model
+
+
+def _changed(interpreter: Interpreter, model: Any, changes: frozenset[str]) -> Any:
+    """The model under the changes that a saving asks for."""
+    if "nf4" in changes:
+        from engine.memory.libraries.bitsandbytes import quantise
+
+        quantise(interpreter, model, {"load_in_4bit": True})
+    if "lora-16" in changes:
+        from engine.memory.libraries.peft import LoraConfig, add_adapters
+
+        adapted = add_adapters(interpreter, model, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear"))
+        adapted.enable_input_require_grads()
+        return adapted
     return model

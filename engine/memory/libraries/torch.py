@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.adjustments import optimizer_class
 from engine.memory.libraries import torch_data
 from engine.memory.program.namespaces import Namespace
+from engine.memory.program.unknown import Unknown
+from engine.memory.tensors import Namespace as TorchNamespace
 from engine.memory.tensors import namespace
 
 if TYPE_CHECKING:
@@ -16,6 +19,26 @@ _OWN: dict[str, Any] = {
     "torch.utils.data": torch_data.make_module,
     "torch.utils.tensorboard": torch_data.make_tensorboard,
 }
+_TAKES_ARRAYS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.FloatTensor", "torch.LongTensor"})
+
+
+def _over_arrays(function: Any) -> Any:
+    """A constructor that also takes arrays and token ids."""
+
+    def construct(value: Any = (), *args: Any, **kwargs: Any) -> Any:
+        if isinstance(value, Unknown):
+            return value
+        if hasattr(value, "to_tensor"):
+            made = value.to_tensor()
+            options = {key: item for key, item in kwargs.items() if key in ("dtype", "device") and item is not None}
+            return made.to(**options) if options else made
+        if isinstance(value, (list, tuple)) and value and hasattr(value[0], "to_tensor"):
+            made = namespace("torch.stack")([item.to_tensor() for item in value])
+            options = {key: item for key, item in kwargs.items() if key in ("dtype", "device") and item is not None}
+            return made.to(**options) if options else made
+        return function(value, *args, **kwargs)
+
+    return construct
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:
@@ -33,9 +56,13 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
                 value = getattr(value, part, None)
             return value
     found = namespace(dotted)
+    if dotted in _TAKES_ARRAYS and found is not None:
+        found = _over_arrays(found)
+    if dotted.startswith("torch.optim.") and interpreter.state.get("changes") and isinstance(found, type):
+        found = optimizer_class(interpreter, dotted.rpartition(".")[2], found)
     if found is None and any(own.startswith(dotted + ".") for own in _OWN):
         found = inspect
-    if inspect.ismodule(found) or type(found).__name__ in ("ModuleNamespace", "NamespaceModule"):
+    if inspect.ismodule(found) or isinstance(found, TorchNamespace):
         found = Namespace(dotted, {"__name__": dotted}, missing=lambda name: provide(interpreter, f"{dotted}.{name}"))
     if found is not None:
         cache[dotted] = found

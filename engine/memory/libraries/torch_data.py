@@ -129,7 +129,7 @@ def length_of(dataset: Any) -> int:
     if isinstance(dataset, Unknown):
         return UNKNOWN_LENGTH
     try:
-        return int(len(dataset))
+        return len(dataset)
     except TypeError:
         return UNKNOWN_LENGTH
 
@@ -204,7 +204,7 @@ def make_loader(interpreter: Interpreter) -> type:
             total = length_of(self.sampler if self.sampler is not None else self.dataset)
             if not self.batch_size or isinstance(self.batch_size, Unknown):
                 return total
-            return max(1, total // self.batch_size)
+            return max(1, total // int(self.batch_size))
 
         def _batch_items(self) -> list[Any]:
             if self._items is not None:

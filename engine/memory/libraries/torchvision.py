@@ -203,7 +203,8 @@ def make_dataset(name: str) -> Any:
             self.samples = range(items)
             shape = options.get("image_size") or options.get("size")
             self.shape = tuple(shape) if isinstance(shape, (tuple, list)) and len(shape) == 3 else (channels, height, width)
-            self.items = options.get("size") if isinstance(options.get("size"), int) else items
+            count = options.get("size")
+            self.items = count if isinstance(count, int) else items
 
         def __len__(self) -> int:
             return int(self.items)

@@ -84,7 +84,7 @@ class TrainingArguments:
     @property
     def train_batch_size(self) -> Any:
         """Per device."""
-        return self.per_device_train_batch_size  # type: ignore[attr-defined]
+        return self.per_device_train_batch_size
 
     def to_dict(self) -> dict[str, Any]:
         """The values."""
@@ -226,7 +226,8 @@ def make_trainer(interpreter: Interpreter) -> Any:
             self.tokenizer = self.processing_class = processing_class or options.get("tokenizer")
             self.data_collator = data_collator or collators(interpreter)["default_data_collator"]
             self.compute_loss_func = compute_loss_func
-            self.optimizer, self.lr_scheduler = optimizers if optimizers else (None, None)
+            self.optimizer: Any = optimizers[0] if optimizers else None
+            self.lr_scheduler: Any = optimizers[1] if optimizers else None
             self.state = SimpleNamespace(global_step=0, epoch=0.0, log_history=[])
             self.model_wrapped = self.model
             self.is_in_train = False

@@ -96,7 +96,7 @@ def _config_class(interpreter: Interpreter, name: str, model_type: str) -> Any:
         (published.PretrainedConfig,),
         {
             "__init__": initialise,
-            "from_pretrained": classmethod(from_pretrained),
+            "from_pretrained": classmethod(from_pretrained),  # type: ignore[arg-type]
             "from_dict": classmethod(lambda cls, values, **k: cls(**values)),
             "model_type": model_type,
         },

@@ -23,10 +23,10 @@ def make_argparse(interpreter: Interpreter) -> dict[str, Any]:
                 kwargs.pop("fromfile_prefix_chars")
             super().__init__(*args, **kwargs)
 
-        def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
             return self.parse_known_args(args, namespace)[0]
 
-        def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
             given = list(interpreter.arguments if args is None else args)
             given = [str(item) for item in given]
             for action in self._actions:

@@ -11,7 +11,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from types import GeneratorType, MethodType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from engine.memory.program.budget import OutOfBudget
 from engine.memory.program.namespaces import Namespace
@@ -97,7 +97,7 @@ def read(value: Any, name: str) -> Any:
     if name in ("format", "format_map"):
         if isinstance(value, str):
             return (_format_method if name == "format" else _format_map_method)(value)
-        if value is str:
+        if value is cast(object, str):
             return lambda text, *args, **kwargs: _SafeFormatter().vformat(text, args, kwargs)
     if isinstance(value, GeneratorType) and name.startswith(_INTROSPECTION):
         raise AttributeError(name)

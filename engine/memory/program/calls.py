@@ -42,7 +42,7 @@ def call(interpreter: Interpreter, function: Any, args: list[Any], kwargs: dict[
         unknown = find_unknown(args) or find_unknown(kwargs)
         if unknown is None or isinstance(problem, (StopIteration, KeyError)):
             raise
-        return Unknown(unknown.reason)
+        return unknown
 
 
 def make_type(interpreter: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -138,7 +138,7 @@ class ExpressionCompiler:
         return compiled
 
     def _constant(self, node: ast.Constant, scope: Scope) -> Expression:
-        value = node.value
+        value = self.interpreter.literals.get((self.path, node.lineno, node.col_offset), node.value)
         return lambda frame: value
 
     def _name(self, node: ast.Name, scope: Scope) -> Expression:
@@ -313,7 +313,8 @@ class ExpressionCompiler:
     def _formattedvalue(self, node: ast.FormattedValue, scope: Scope) -> Expression:
         value = self.expression(node.value, scope)
         spec = self.expression(node.format_spec, scope) if node.format_spec is not None else (lambda frame: "")
-        convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
+        converters: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+        convert = converters.get(node.conversion)
 
         def formatted(frame: Frame) -> str:
             result = value(frame)

@@ -78,7 +78,7 @@ class LazyCompiler:
             def visit_Lambda(self, inner: ast.Lambda) -> ast.AST:
                 return inner
 
-            def _hoist(self, inner: ast.Yield | ast.YieldFrom) -> ast.AST:
+            def _hoist(self, inner: Any) -> Any:
                 self.generic_visit(inner)
                 name = f".sent{len(yields)}"
                 value = None if inner.value is None else compiler.expression(inner.value, scope)

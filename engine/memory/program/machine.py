@@ -77,6 +77,7 @@ class Interpreter:
         self.guarded = 0
         self.device: Any = None
         self.state: dict[str, Any] = {}
+        self.literals: dict[tuple[str, int, int], Any] = {}
         self.entry = ""
         self.builtins: dict[str, Any] = make_builtins(self)
 
@@ -322,6 +323,11 @@ class Interpreter:
 
     def import_from(self, module: str, importer: str, level: int, guarded: bool) -> Any:
         """The module that `from module import ...` names."""
+        if level == 0 and importer.startswith("<"):
+            # Model files of the catalogue: their imports are never the project's.
+            found = self.libraries(self, module)
+            if found is not None:
+                return found
         if level == 0:
             return self.import_module(module, importer, guarded, whole=True)
         if module:

@@ -37,13 +37,15 @@ def _bounded_iadd(left: Any, right: Any) -> Any:
         raise OutOfBudget("a list grows beyond what a shadow run grants")
     if isinstance(left, _SEQUENCES) and not isinstance(left, list):
         return _bounded_add(left, right)
-    return operator.iadd(left, right)
+    left += right
+    return left
 
 
 def _bounded_imul(left: Any, right: Any) -> Any:
     if isinstance(left, (int, *_SEQUENCES)):
         return _bounded_multiply(left, right)
-    return operator.imul(left, right)
+    left *= right
+    return left
 
 
 def power(left: Any, right: Any, modulus: Any = None) -> Any:

@@ -322,7 +322,7 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
                     store(frame, value)
                 del value
                 return body(frame)
-            return None  # type: ignore[unreachable]  # a manager that swallows the exception
+            return None
 
         return run
 

@@ -92,7 +92,7 @@ def _datetime(interpreter: Interpreter) -> dict[str, Any]:
         def now(cls, tz: Any = None) -> FixedDatetime:
             return cls(2025, 1, 1)
 
-        utcnow = today = now  # type: ignore[assignment]
+        utcnow = today = now
 
     return {"datetime": FixedDatetime}
 
@@ -213,6 +213,10 @@ def _functools(interpreter: Interpreter) -> dict[str, Any]:
 
     class Partial:
         """`functools.partial`, with unknown functions passed through."""
+
+        func: Any
+        args: tuple[Any, ...]
+        keywords: dict[str, Any]
 
         def __init__(self, function: Any, *args: Any, **kwargs: Any) -> None:
             if isinstance(function, Partial):

@@ -10,6 +10,8 @@ class Unknown:
 
     __slots__ = ("reason",)
 
+    reason: str
+
     def __init__(self, reason: str) -> None:
         object.__setattr__(self, "reason", reason)
 
@@ -48,8 +50,8 @@ class Unknown:
     def __enter__(self) -> object:
         return self
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        return None
 
     def __getitem__(self, key: object) -> object:
         return self

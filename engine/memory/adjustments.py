@@ -1,0 +1,93 @@
+"""Changes of configuration applied to a running program: what a saving would alter, made without touching the source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.memory.tensors import namespace
+
+if TYPE_CHECKING:
+    from engine.memory.program.machine import Interpreter
+
+
+def changes_of(interpreter: Interpreter) -> frozenset[str]:
+    """Names of the changes that this run applies."""
+    found: frozenset[str] = interpreter.state.get("changes", frozenset())
+    return found
+
+
+def apply_to_model(interpreter: Interpreter, model: Any) -> None:
+    """At the first call of a model: checkpoint its blocks, or run it under autocast."""
+    changes = changes_of(interpreter)
+    if "checkpoint-blocks" in changes:
+        checkpoint_blocks(model)
+    if "amp-bf16" in changes:
+        _under_autocast(model)
+
+
+def checkpoint_blocks(model: Any) -> int:
+    """Checkpoint every block that a list or sequence of the model repeats; returns how many there are."""
+    if hasattr(model, "gradient_checkpointing_enable"):
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        return 1
+    lists = (namespace("torch.nn.ModuleList"), namespace("torch.nn.Sequential"))
+    checkpoint = namespace("torch.utils.checkpoint.checkpoint")
+    count = 0
+    inside: set[int] = set()
+    for module in model.modules():
+        if id(module) in inside or not isinstance(module, lists):
+            continue
+        blocks = [child for child in module.children() if any(True for _ in child.children())]
+        kinds = [type(block) for block in blocks]
+        for block in blocks:
+            if kinds.count(type(block)) < 2:
+                continue
+            inside.update(id(part) for part in block.modules())
+            _checkpointed(block, checkpoint)
+            count += 1
+    return count
+
+
+def _checkpointed(block: Any, checkpoint: Any) -> None:
+    inner = block.forward
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return checkpoint(inner, *args, use_reentrant=False, **kwargs)
+
+    block.forward = forward
+
+
+def _under_autocast(model: Any) -> None:
+    inner = model.forward
+    autocast, bfloat16 = namespace("torch.autocast"), namespace("torch.bfloat16")
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        with autocast("cuda", dtype=bfloat16):
+            return inner(*args, **kwargs)
+
+    model.forward = forward
+
+
+def optimizer_class(interpreter: Interpreter, name: str, kind: Any) -> Any:
+    """The class that stands for `torch.optim.NAME` in this run."""
+    changes = changes_of(interpreter)
+    if name not in ("Adam", "AdamW"):
+        return kind
+    if "fused-optimizer" in changes:
+
+        def fused(parameters: Any, *args: Any, **options: Any) -> Any:
+            options.pop("foreach", None)
+            return kind(parameters, *args, **{**options, "fused": True})
+
+        return fused
+    if "8bit-optimizer" in changes:
+        from engine.memory.libraries.bitsandbytes import optimizer_named
+
+        return optimizer_named(interpreter, "adamw_8bit")
+    if "sgd-optimizer" in changes:
+
+        def sgd(parameters: Any, *args: Any, **options: Any) -> Any:
+            return namespace("torch.optim.SGD")(parameters, lr=1e-2, momentum=0.9)
+
+        return sgd
+    return kind
