@@ -39,7 +39,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _opaque(value: Value) -> bool:
     """A star argument or list of unknown content."""
-    return isinstance(value, Container) and value.open
+    return isinstance(value, Container) and value.open and not _generator(value)
 
 
 def _hidden_loaders(trace: Trace, prepares: list[Prepare]) -> Iterator[Draft]:

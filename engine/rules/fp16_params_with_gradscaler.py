@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities, modules_behind
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import MethodCall, ScalerStep, Transfer
+from engine.trace.events import Forward, MethodCall, ScalerStep, Transfer
 
 
 @rule("PF214", "fp16-params-with-gradscaler", "error", "A GradScaler steps float16 parameters")
 def check(trace: Trace) -> Iterator[Draft]:
     steps = list(trace.of(ScalerStep))
-    for event in trace.of(Transfer, MethodCall):
+    for event in trace.of(Transfer, MethodCall, Forward):
         if isinstance(event, Transfer):
             module = event.value if event.how == "half" else None
         elif isinstance(event, MethodCall):
             module = event.receiver if event.method == "half" else None
+        elif isinstance(event, Forward):
+            module = event.module if event.method == "half" else None
         else:
             continue
         if module is None or module.role != "module":

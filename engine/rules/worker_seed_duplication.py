@@ -37,6 +37,6 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _drawn(trace: Trace, generator: Value) -> MethodCall | None:
     for call in trace.of(MethodCall):
-        if call.receiver is generator and call.function.rpartition(".")[2] in ("__getitem__", "__iter__"):
+        if call.receiver.place == generator.place and call.function.rpartition(".")[2] in ("__getitem__", "__iter__"):
             return call
     return None
