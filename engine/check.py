@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 SOURCE_SUFFIXES = (".py", ".ipynb")
 
 _MATTERS = re.compile(
-    r"torch|lightning|accelerate|transformers|deepspeed|diffusers|timm|\bfabric\b|\bignite\b|\btrl\b|peft",
+    r"torch|lightning|accelerat|transformers|deepspeed|diffusers|timm|\bfabric\b|\bignite\b|\btrl\b|peft"
+    r"|\.(?:backward|zero_grad|step|eval|train|no_grad|item|state_dict|parameters|requires_grad_|cuda)\("
+    r"|\bnn\.|\bF\.\w+\(|DataLoader|autocast|\bloader\b|\bdist\.\w+\(",
     re.IGNORECASE,
 )
-"""A file that names none of these holds no training code of its own; it is still read where another imports it."""
+"""A file that holds none of these has no training code of its own; it is still read where another imports it."""
 
 _STACK_DEPTH = 8_000
 """Python frames that walking a deeply nested file may need; frames of Python code do not use the C stack since 3.11."""
@@ -87,22 +89,15 @@ def analyse(
     rules = enabled_rules(settings, select, ignore)
     wanted = wanted_paths(project, paths, settings)
     roots, skipped = _that_matter(project, wanted)
-
-    from engine.interpreter import trace_project
-
-    with _deep_stack():
-        trace = trace_project(project, roots)
-        drafts, crashed = _run(rules, trace)
-    failed = dict(project.failed)
-    failed.update(trace.failed)
-    failed.update(crashed)
+    drafts, problems = _traced(project, roots, rules)
+    failed = {**project.failed, **problems}
     reportable = frozenset(wanted)
     findings, contexts = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
     counts = FileCounts(
         read=len([p for p in roots if p not in failed]),
         skipped=skipped,
         failed=tuple(
-            FailedFile(path=p, reason=r) for p, r in sorted(failed.items()) if p in reportable or p in crashed
+            FailedFile(path=p, reason=r) for p, r in sorted(failed.items()) if p in reportable or p in problems
         ),
     )
     return Analysis(CheckReport(findings=tuple(findings), files=counts), contexts, roots)
@@ -162,6 +157,29 @@ def _deep_stack() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+def _traced(
+    project: Project, roots: Sequence[str], rules: Sequence[Rule]
+) -> tuple[list[tuple[Rule, Draft]], dict[str, str]]:
+    """What the rules say of all roots together; where that breaks, of each alone: one file costs only itself."""
+    from engine.interpreter import trace_project
+
+    with _deep_stack():
+        try:
+            trace = trace_project(project, roots)
+        except Exception as problem:
+            if len(roots) <= 1:
+                return [], {root: f"could not be followed: {type(problem).__name__}: {problem}" for root in roots}
+        else:
+            drafts, problems = _run(rules, trace)
+            return drafts, {**trace.failed, **problems}
+    drafts, problems = [], {}
+    for root in roots:
+        some, failed = _traced(project, [root], rules)
+        drafts += some
+        problems.update(failed)
+    return drafts, problems
 
 
 def _run(rules: Sequence[Rule], trace: Trace) -> tuple[list[tuple[Rule, Draft]], dict[str, str]]:
