@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +17,7 @@ import pytest
 
 from bot.standin import PullRequest, Repository, StandIn
 from tests.bot.conftest import BUGGY, TRAIN, Folder
+from tests.bot.scripts import BUG, CLEAN
 from tests.bot.serving_process import HOLD
 
 PATIENCE_SECONDS = 90.0
@@ -43,9 +44,9 @@ class Bot:
     database: Path
     hold: Path
     port: int
-    process: asyncio.subprocess.Process | None = None
+    processes: list[asyncio.subprocess.Process] = field(default_factory=list)
 
-    async def start(self) -> None:
+    async def start(self, *command: str) -> None:
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | {
             "PREFLIGHT_APP_ID": str(self.github.app.id),
             "PREFLIGHT_PRIVATE_KEY": self.github.app.private_key,
@@ -56,10 +57,14 @@ class Bot:
             "PREFLIGHT_SYNCHRONIZE_DELAY_SECONDS": "0",
             HOLD: str(self.hold),
         }
-        command = [sys.executable, "-m", "tests.bot.serving_process", str(self.port)]
-        self.process = await asyncio.create_subprocess_exec(
-            *command, env=environment, cwd=Path(__file__).parents[2], stderr=asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *(command or ("-m", "tests.bot.serving_process", str(self.port))),
+            env=environment,
+            cwd=Path(__file__).parents[2],
+            stderr=asyncio.subprocess.DEVNULL,
         )
+        self.processes.append(process)
         await self._ready()
 
     async def _ready(self) -> None:
@@ -70,8 +75,7 @@ class Bot:
                         if response.status == 200:
                             return
                 except aiohttp.ClientConnectionError:
-                    assert self.process is not None
-                    assert self.process.returncode is None, "the bot ended by itself"
+                    assert self.processes[-1].returncode is None, "the bot ended by itself"
                 await asyncio.sleep(0.05)
 
     async def get(self, path: str) -> str:
@@ -79,9 +83,11 @@ class Bot:
             return await response.text()
 
     async def end(self, with_signal: signal.Signals) -> None:
-        if self.process is not None and self.process.returncode is None:
-            self.process.send_signal(with_signal)
-            await self.process.wait()
+        while self.processes:
+            process = self.processes.pop()
+            if process.returncode is None:
+                process.send_signal(with_signal)
+                await process.wait()
 
 
 @dataclass
@@ -96,10 +102,10 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def scene(tmp_path: Path, clean: str = TRAIN, bug: str = BUGGY) -> AsyncIterator[Scene]:
     folder = Folder(tmp_path / "trainer")
-    folder.commit({"train.py": TRAIN})
-    folder.commit({"train.py": BUGGY}, "feature")
+    folder.commit({"train.py": clean})
+    folder.commit({"train.py": bug}, "feature")
     async with StandIn() as github:
         repository = github.add_repository(folder.path, owner="acme", name="trainer")
         pull = github.open_pull(repository, base="main", head="feature")
@@ -176,4 +182,23 @@ async def test_what_arrived_while_the_bot_was_away_is_asked_for_again(tmp_path: 
         await at.bot.start()
         await until(lambda: concluded(at.github))
 
+        assert len(at.github.comments) == 1
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one process", "receiver and worker apart"])
+async def test_the_command_with_the_real_engine(tmp_path: Path, apart: bool) -> None:
+    async with scene(tmp_path, clean=CLEAN, bug=BUG) as at:
+        if apart:
+            await at.bot.start("-m", "bot", "serve", "--host", "127.0.0.1", "--port", str(at.bot.port), "--no-worker")
+            await at.github.deliver("pull_request", "opened", pull=at.pull)
+            assert not at.github.checks
+            await at.bot.start("-m", "bot", "worker")
+        else:
+            await at.bot.start("-m", "bot", "serve", "--host", "127.0.0.1", "--port", str(at.bot.port))
+            await at.github.deliver("pull_request", "opened", pull=at.pull)
+        await until(lambda: concluded(at.github))
+
+        (check,) = at.github.checks
+        assert check.conclusion == "failure", check.summary
+        assert "zero-grad" in str(check.annotations)
         assert len(at.github.comments) == 1
