@@ -57,7 +57,7 @@ class Interpreter(Loading):
                 continue
             self.load_module(path)
         self._run_roots()
-        finish(self.trace, self.shared_instances)
+        finish(self.trace, self.created_values)
         return self.trace
 
     # ---- roots ---------------------------------------------------------------------------------------------------
@@ -153,6 +153,8 @@ class Interpreter(Loading):
         self.active_functions = []
         self.grad = True
         self.modes = {}
+        # Attributes stay on their objects; what differs by path ends with the root.
+        self.heap = {}
 
     def _lightning_context(self, function: FunctionValue) -> None:
         """Lightning runs evaluation hooks without gradients; the hook is a root, so its caller's context is added."""
@@ -172,6 +174,7 @@ class Interpreter(Loading):
         if found is not None:
             return found
         saved = (self.root, self.stack, self.loops, self.iterations, self.guards, self.contexts, self.grad, self.modes)
+        saved_heap = self.heap
         saved_frames, self.frames = self.frames, []
         self.root = Root("method", cls.path, f"{cls.name}.__init__", cls.place)
         self._reset_position()
@@ -208,6 +211,7 @@ class Interpreter(Loading):
                 saved
             )
             self.active_functions = []
+            self.heap = saved_heap
         return instance
 
     def _symbolic_parameters(self, frame: Frame, function: FunctionValue) -> None:

@@ -277,7 +277,7 @@ class Attributes(Machine):
         items = value.elements()
         if not items:
             made = self.make(node, "element", (value,))
-            made.detached = "" if value.open else ""
+            
             return made
         result = items[0]
         for item in items[1:12]:

@@ -344,7 +344,10 @@ class Calls(Library):
             del self.contexts[contexts:]
             del self.guards[guards:]
             self.grad = grad
-        if has_yield(definition):
+        generator = self.generators.get(id(definition))
+        if generator is None:
+            generator = self.generators[id(definition)] = has_yield(definition)
+        if generator:
             made = self.container(node, "generator", frame.yielded[:12])
             made.open = True
             return made

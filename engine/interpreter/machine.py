@@ -49,8 +49,11 @@ class Machine:
         self.modules_loaded: dict[str, dict[str, Value]] = {}
         self.sources: dict[str, Module] = {}
         self._places: dict[int, Place] = {}
-        #: Attributes that were ever set on an object, in whatever order (for questions after the run).
-        self.keep: list[ast.AST] = []
+        #: Every value made, for what is worked out after the run.
+        self.created_values: list[Value] = []
+        self.generators: dict[int, bool] = {}
+        self._texts: dict[int, str] = {}
+        self._guards: dict[int, tuple[ast.AST, str, bool, str]] = {}
 
     # ---- overridden by the mixins -------------------------------------------------------------------------------
 
@@ -89,7 +92,6 @@ class Machine:
         span = source.span(node)
         place = Place(path, span.line, span.column, span.end_line, span.end_column)
         self._places[id(node)] = place
-        self.keep.append(node)
         return place
 
     def text(self, node: ast.AST | None) -> str:
@@ -98,10 +100,14 @@ class Machine:
             return ""
         if isinstance(node, ast.Name):
             return node.id
-        try:
-            return ast.unparse(node)
-        except (RecursionError, ValueError, AttributeError):
-            return ""
+        found = self._texts.get(id(node))
+        if found is None:
+            source = self.sources.get(self.frames[-1].path if self.frames else self.root.path)
+            found = "" if source is None else source.source(node)
+            if "\n" in found:
+                found = " ".join(found.split())
+            self._texts[id(node)] = found
+        return found
 
     def emit(self, kind: type[E], node: ast.AST | Place, /, **fields: Any) -> E:
         """Append an event at the current position."""
@@ -133,7 +139,7 @@ class Machine:
     def make(self, node: ast.AST, op: str, parents: tuple[Value, ...] = (), **fields: Any) -> Value:
         """A new value at the current position."""
         fields.setdefault("grad", self.grad)
-        return Value(
+        value = Value(
             place=self.place(node),
             op=op,
             parents=parents,
@@ -141,6 +147,8 @@ class Machine:
             iterations=tuple(self.iterations),
             **fields,
         )
+        self.created_values.append(value)
+        return value
 
     def constant(self, node: ast.AST, value: Any) -> Constant:
         return Constant(
@@ -153,7 +161,7 @@ class Machine:
         )
 
     def container(self, node: ast.AST, shape_name: str, items: Sequence[Value] = (), **fields: Any) -> Container:
-        return Container(
+        value = Container(
             place=self.place(node),
             op="literal",
             shape_name=shape_name,
@@ -164,6 +172,8 @@ class Machine:
             grad=self.grad,
             **fields,
         )
+        self.created_values.append(value)
+        return value
 
     def set_attribute(self, target: Value, name: str, value: Value) -> None:
         self.heap[(id(target), name)] = value

@@ -23,12 +23,11 @@ _ACCELERATOR_USES = frozenset(
 _NOT_FORWARD = frozenset(["init_weights", "config", "log"])
 
 
-def finish(trace: Trace, instances: dict[int, Value]) -> None:
-    """Fill in roles, convert events, mark loops and containers."""
+def finish(trace: Trace, values: list[Value]) -> None:
+    """Fill in roles, convert events, mark loops and containers. `values` are all values made in the run."""
     _mark_backward(trace)
-    _collect_attribute_uses(trace)
-    for _ in range(3):
-        _infer(trace)
+    for _ in range(2):
+        _infer(trace, values)
     _number_steps(trace)
     _convert(trace)
     _loops(trace)
@@ -74,16 +73,6 @@ def _is_framework_loss(event: ev.Return) -> bool:
     )
 
 
-def _collect_attribute_uses(trace: Trace) -> None:
-    """Objects that Choice merged share what was learned of them."""
-    for event in trace.events:
-        for value in vars(event).values():
-            if isinstance(value, Choice):
-                for option in value.choices:
-                    if not option.is_constant:
-                        option.uses |= value.uses
-
-
 def _calls(trace: Trace) -> list[Any]:
     return [e for e in trace.events if isinstance(e, ev.FunctionCall | ev.MethodCall)]
 
@@ -116,15 +105,10 @@ def _takes_objects(event: Any) -> bool:
     return False
 
 
-def _infer(trace: Trace) -> None:
-    seen: dict[int, Value] = {}
-    for event in trace.events:
-        for value in _mentioned(event):
-            for option in _values_of(value):
-                if option.role is None and not isinstance(option, Choice | Container | FunctionValue):
-                    seen[id(option)] = option
-    for value in seen.values():
-        _infer_by_uses(value)
+def _infer(trace: Trace, values: list[Value]) -> None:
+    for value in values:
+        if value.role is None and (value.uses or value.attributes) and not isinstance(value, Container):
+            _infer_by_uses(value)
     for event in trace.events:
         if isinstance(event, ev.Prepare) or (
             isinstance(event, ev.MethodCall) and event.method == "prepare" and event.receiver.role == "accelerator"
@@ -138,7 +122,9 @@ def _infer(trace: Trace) -> None:
                 _infer_call(event, consumed)
         elif event.receiver.role not in _KNOWN_ROLES:
             _infer_method_call(event)
-    _reset_graphs(trace)
+    for value in values:
+        # Roles have changed: what was worked out about graphs is forgotten.
+        value._graph = "unset"
 
 
 _KNOWN_ROLES = frozenset(
@@ -242,30 +228,6 @@ def _infer_by_uses(value: Value) -> None:
         value.role = "module"
     elif any(use.startswith(("arg:torch.nn.parallel", "arg:torch.nn.DataParallel")) for use in uses):
         value.role = "module"
-
-
-def _mentioned(event: Event) -> list[Value]:
-    found: list[Value] = []
-    for value in vars(event).values():
-        if isinstance(value, Value):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found.extend(v for v in value if isinstance(v, Value))
-    return found
-
-
-def _reset_graphs(trace: Trace) -> None:
-    """Forget what was worked out about graphs: roles have changed."""
-    seen: set[int] = set()
-    queue = [v for event in trace.events for v in _mentioned(event)]
-    while queue:
-        value = queue.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        value._graph = "unset"
-        queue.extend(value.parents)
-        queue.extend(value.elements())
 
 
 def _number_steps(trace: Trace) -> None:

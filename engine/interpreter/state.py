@@ -95,7 +95,8 @@ def _same_constant(a: Value, b: Value) -> bool:
 def join_env(first: dict[Any, Value], second: dict[Any, Value]) -> dict[Any, Value]:
     """Names of both paths; a name that only one path binds keeps that value."""
     joined = dict(first)
-    for name, value in second.items():
+    # Values hash by identity: the difference of the views is what the paths changed.
+    for name, value in second.items() - first.items():
         mine = joined.get(name)
         if mine is None:
             joined[name] = value

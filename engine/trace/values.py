@@ -212,15 +212,15 @@ class Value:
         """Everything it was made from, nearest first, itself included."""
         seen: set[int] = set()
         queue: list[Value] = [self]
-        while queue and len(seen) < limit:
-            value = queue.pop(0)
+        for value in queue:
             if id(value) in seen:
                 continue
+            if len(seen) >= limit:
+                return
             seen.add(id(value))
             yield value
-            if not through_detach and value.detached:
-                continue
-            queue.extend(value.parents)
+            if through_detach or not value.detached:
+                queue.extend(value.parents)
 
     def graph_ancestors(self) -> Iterator[Value]:
         """The ancestors through which a graph reaches this value."""
@@ -343,6 +343,15 @@ class Choice(Value):
     """One of several values, by the path taken."""
 
     choices: tuple[Value, ...] = ()
+
+    @property
+    def carries_graph(self) -> bool | None:
+        if self._graph == "asked":
+            return None
+        self._graph = "asked"
+        found = any_graph(self.choices)
+        self._graph = "unset"
+        return found
 
     def options(self) -> tuple[Value, ...]:
         return self.choices
