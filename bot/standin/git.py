@@ -57,18 +57,24 @@ class CommitFacts:
     message: str
 
 
+def surroundings() -> dict[str, str]:
+    """They must not change what git prints: no user configuration, no pager, no translation."""
+    return {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+
+
 class GitFolder:
     """One repository on disk, bare or with a work tree."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._diffs: dict[tuple[str, str], list[ChangedFile]] = {}
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["git", "-c", "safe.directory=*", "-c", "core.quotepath=off", "-C", str(self.folder), *arguments]
 
     def run(self, *arguments: str) -> bytes:
-        # The surroundings must not change what git prints: no user configuration, no pager, no translation.
-        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-        command = ["git", "-c", "safe.directory=*", "-c", "core.quotepath=off", "-C", str(self.folder), *arguments]
-        done = subprocess.run(command, capture_output=True, env=environment, check=False)
+        done = subprocess.run(self.command(*arguments), capture_output=True, env=surroundings(), check=False)
         if done.returncode:
             raise UnknownRevision(done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed")
         return done.stdout
@@ -78,7 +84,7 @@ class GitFolder:
 
     def commit_sha(self, revision: str) -> str:
         try:
-            return self.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            return self.read(f"{revision}^{{commit}}")[1]
         except UnknownRevision:
             raise UnknownRevision(f"{self.folder} has no commit {revision!r}") from None
 
@@ -107,14 +113,42 @@ class GitFolder:
         """Oldest first, as GitHub lists the commits of a pull request."""
         return [self.commit(sha) for sha in self.text("rev-list", "--reverse", f"{base}..{head}").split()]
 
+    def read(self, name: str) -> tuple[str, str, bytes]:
+        """Kind, sha and content of an object by any name. One process reads them all: repositories have many files."""
+        if "\n" in name:
+            raise UnknownRevision(f"no object has the name {name!r}")
+        if self._reader is None:
+            self._reader = subprocess.Popen(
+                self.command("cat-file", "--batch"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=surroundings()
+            )
+        reading, writing = self._reader.stdout, self._reader.stdin
+        if reading is None or writing is None:
+            raise UnknownRevision("git cannot be spoken to")
+        writing.write(name.encode() + b"\n")
+        writing.flush()
+        header = reading.readline().decode(errors="replace").split()
+        if len(header) != 3 or not header[2].isdigit():
+            raise UnknownRevision(f"{self.folder} has no object {name!r}")
+        sha, kind, size = header
+        content = reading.read(int(size))
+        reading.read(1)
+        return kind, sha, content
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.communicate()
+            self._reader = None
+
     def blob(self, sha: str) -> bytes:
-        return self.run("cat-file", "blob", sha)
+        kind, _, content = self.read(sha)
+        if kind != "blob":
+            raise UnknownRevision(f"{sha} is no blob")
+        return content
 
     def object_at(self, revision: str, path: str) -> tuple[str, str]:
         """Kind and sha of what stands at a path (the empty path is the root tree)."""
-        name = f"{revision}:{path}" if path else f"{revision}^{{tree}}"
-        sha = self.text("rev-parse", "--verify", "--quiet", "--end-of-options", name)
-        return self.text("cat-file", "-t", sha), sha
+        kind, sha, _ = self.read(f"{revision}:{path}" if path else f"{revision}^{{tree}}")
+        return kind, sha
 
     def tree(self, sha: str, *, recursive: bool = False) -> list[TreeEntry]:
         options = ["-r", "-t"] if recursive else []

@@ -129,8 +129,7 @@ class Root:
                 commit = self.github.resolve_revision(repository, revision)
                 kind, sha = git.object_at(commit, path)
             else:
-                sha = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", expression)
-                kind = git.text("cat-file", "-t", sha)
+                kind, sha, _ = git.read(expression)
         except (UnknownRevision, Refused):
             return None
         return self.object_fields(git, kind, sha, path)

@@ -106,6 +106,8 @@ class StandIn:
         self.web_url = f"http://{host}:{self._runner.addresses[0][1]}"
 
     async def close(self) -> None:
+        for repository in self.repositories:
+            repository.git.close()
         if self._session is not None:
             await self._session.close()
         if self._runner is not None:
