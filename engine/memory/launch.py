@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.memory.shadow import Launch
@@ -21,7 +22,7 @@ def plan(project: Project, script: str) -> Launch:
     if not project.exists(script):
         raise CannotLaunch(f"{script}: no such file")
     if script.endswith((".py", ".ipynb")):
-        return Launch(script)
+        return from_repository(project, script)
     if script.endswith((".sh", ".bash", ".slurm", ".sbatch")) or project.read_text(script).startswith("#!"):
         return from_shell(project, script)
     raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
@@ -29,13 +30,38 @@ def plan(project: Project, script: str) -> Launch:
 
 _ASSIGNMENT = re.compile(r"^(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)=(.*)$")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?:(:?[-=])([^}]*))?\}|([A-Za-z_]\w*)|(\d)|\{(\d)(?:(:?[-=])([^}]*))?\})")
+_FOLDER = re.compile(r"\$\(\s*dirname\s+[^()]*\)")
+_ALL_ARGUMENTS = re.compile(r"\"?\$(\{[@*](:\d+)*\}|[@*])\"?")
 _COUNT_OPTIONS = {"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus", "--gpus_per_node"}
 _NODE_OPTIONS = {"--nnodes", "--num_machines", "--num_nodes"}
 _LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "python", "python3", "torch.distributed.launch", "torch.distributed.run"}
 _FLAGS = {"--standalone", "--use_env", "--multi_gpu", "--no_python", "--use_deepspeed", "--use_fsdp", "-u", "--module", "-m"}
 
 
+def from_repository(project: Project, script: str) -> Launch:
+    """The launch of a Python file: as the repository's own launch script starts it, else without arguments."""
+    found: list[tuple[str, Launch]] = []
+    for path in project.paths():
+        if not path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
+            continue
+        try:
+            launch = from_shell(project, path, only=script)
+        except (CannotLaunch, ValueError):
+            continue
+        found.append((path, launch))
+    if not found:
+        return Launch(script)
+    path, launch = found[0]
+    notes = [f"arguments are those of {path}"]
+    if len(found) > 1:
+        notes.append(f"other launch scripts start it too: {', '.join(other for other, _ in found[1:4])}")
+    return replace(launch, notes=tuple(notes))
+
+
 def _expand(text: str, variables: dict[str, str]) -> str:
+    text = _FOLDER.sub(variables.get("0", "."), text)
+    text = _ALL_ARGUMENTS.sub("", text)
+
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[4]
         if name is not None:
@@ -48,9 +74,9 @@ def _expand(text: str, variables: dict[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def from_shell(project: Project, script: str) -> Launch:
-    """Follow assignments and take the last line that starts a Python program of the project."""
-    variables: dict[str, str] = {}
+def from_shell(project: Project, script: str, only: str | None = None) -> Launch:
+    """Follow assignments and take the last line that starts a Python program of the project (or `only` that one)."""
+    variables: dict[str, str] = {"0": script.rpartition("/")[0] or "."}
     exported: dict[str, str] = {}
     found: Launch | None = None
     text = project.read_text(script).replace("\\\r\n", " ").replace("\\\n", " ")
@@ -71,7 +97,9 @@ def from_shell(project: Project, script: str) -> Launch:
             continue
         if line.startswith("export "):
             continue
-        found = _command(project, script, line, variables, exported) or found
+        command = _command(project, script, line, variables, exported)
+        if command is not None and only in (None, command.script):
+            found = command
     if found is None:
         raise CannotLaunch(f"{script}: starts no Python program of this repository")
     return found

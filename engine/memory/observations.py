@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,10 @@ class Watcher:
         activity = self.interpreter.activity
         if moment == "end":
             activity.depth -= 1
+            problem = sys.exc_info()[1]
+            if problem is not None and self.machine.phase != "load":
+                # A model that fails cannot be passed over.
+                problem.fatal_to_run = True  # type: ignore[attr-defined]
             return
         activity.depth += 1
         if activity.depth > 1 and self.machine.in_backward:

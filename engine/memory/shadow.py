@@ -52,6 +52,8 @@ class Outcome:
     def complete(self) -> bool:
         """Whether a model was run and, in training, a whole step was seen after the first."""
         seen = self.observations
+        if not seen.parameters:
+            return False
         if seen.steps >= 2 or (seen.steps == 1 and self.problem is None):
             return True
         return seen.steps == 0 and seen.model_calls > 0 and seen.backwards == 0 and self.problem is None

@@ -50,7 +50,8 @@ class Columns(Row):
     """A batch of rows by column."""
 
     def __missing__(self, name: str) -> Any:
-        return [super().__missing__(name) for _ in range(2)]
+        value = super().__missing__(name)
+        return [value, value]
 
 
 class Dataset:

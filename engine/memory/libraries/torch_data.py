@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.unknown import Unknown
-from engine.memory.tensors import namespace
+from engine.memory.tensors import Tensor, namespace
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -24,7 +24,7 @@ UNKNOWN_LENGTH = 10_000
 
 def is_tensor(value: Any) -> bool:
     """Whether a shadow tensor."""
-    return isinstance(value, namespace("torch.Tensor"))
+    return isinstance(value, Tensor)
 
 
 def shapes_of(item: Any) -> Any:
