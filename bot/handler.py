@@ -17,10 +17,10 @@ from bot.github.errors import is_missing, is_refused
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
 from bot.intents import CommandIntent, Intent, MergeGroupIntent, RerunIntent, ReviewIntent, pull_number
-from bot.jobs import Steps
 from bot.review import markers
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done
+from bot.steps import Steps
 
 logger = logging.getLogger(__name__)
 

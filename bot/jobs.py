@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID
@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from bot.database import Heartbeats
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.intents import INTENT, Intent
+from bot.steps import Handler, Result, StepFailed
 
 logger = logging.getLogger(__name__)
 
@@ -37,34 +38,6 @@ DRAIN_SECONDS = 20
 BEAT_SECONDS = 20.0
 HOUR_SECONDS = 3600.0
 DELETED_AT_ONCE = 200
-
-Result = TypeVar("Result", bound=BaseModel)
-
-
-class StepFailed(Exception):
-    """A step failed for a reason that repeating it does not mend; `reason` is for people."""
-
-    def __init__(self, step: str, reason: str) -> None:
-        super().__init__(f"{step}: {reason}")
-        self.reason = reason
-
-
-class Steps(Protocol):
-    """Runs the parts of a job so that a finished part is not done again after a crash."""
-
-    async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
-        """Run `work` until it has ended once, and return its result, also when asked again after a restart.
-
-        Raises:
-            StepFailed: when it cannot succeed.
-        """
-
-
-class Handler(Protocol):
-    """Carries out jobs. The same job may be started again after a crash: its steps say what is done already."""
-
-    async def handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
-        """Carry out a job and return in a few words what came of it."""
 
 
 class DurableSteps:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bot.github.repository import Repository
 from bot.intents import CommandIntent
-from bot.jobs import Steps
 from bot.review.pipeline import ReviewPipeline
+from bot.steps import Steps
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from bot.github.errors import is_missing
 from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
 from bot.intents import RepositoryKey, ReviewIntent, external_id
-from bot.jobs import StepFailed, Steps
 from bot.messages import Skipped
 from bot.review import plan as planning
 from bot.review import publishing
@@ -29,6 +28,7 @@ from bot.review.configuration import Configurations
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
 from bot.review.stages import Analysed, Done, Loaded, Published
+from bot.steps import StepFailed, Steps
 from engine.findings import ReviewReport
 from engine.settings import LoadedSettings, Settings
 

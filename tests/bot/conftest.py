@@ -17,13 +17,13 @@ from bot.github.errors import LimitedUntil, Unavailable
 from bot.github.models import ChangedFile
 from bot.handler import JobHandler
 from bot.intents import Intent, RepositoryKey, ReviewIntent
-from bot.jobs import StepFailed
 from bot.review.analysis import Analysis, AnalysisBroken
 from bot.review.configuration import Configurations
 from bot.review.exchange import Estimate
 from bot.review.pipeline import ReviewPipeline
 from bot.review.reading import Sides
 from bot.standin import PullRequest, Repository, StandIn
+from bot.steps import StepFailed
 from engine.findings import Annotation, FailedFile, Finding, ReviewComment, ReviewReport
 from engine.settings import Settings
 

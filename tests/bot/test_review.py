@@ -224,13 +224,15 @@ async def test_the_organisations_configuration_holds_where_a_repository_has_none
     from tests.bot.conftest import Folder
 
     shared = Folder(bench.folder.path.parent / "shared")
-    shared.commit({".github/preflight.yml": "gpus: [h100]\n"})
+    shared.commit({".github/preflight.yml": "gpus: [h100, toaster]\n"})
     bench.github.add_repository(shared.path, owner="acme", name=".github")
     pull = bench.open({"train.py": BUGGY})
 
     await bench.review(pull)
 
-    assert bench.analyst.calls[0][1].gpus == ("h100",)
+    (gpu,) = bench.analyst.calls[0][1].gpus
+    assert gpu.startswith("h100")
+    assert "'toaster'" in (bench.github.checks[0].text or "")
 
 
 async def test_a_label_turns_the_review_off_and_the_check_says_so(bench: Bench) -> None:
