@@ -15,7 +15,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self.deliveries = Counter(
             "preflight_deliveries",
-            "Webhook deliveries by event and answer",
+            "Webhook deliveries by answer",
             ["event", "status"],
             registry=self._registry,
         )
