@@ -293,16 +293,19 @@ class DecoderModel(DecoderPreTrainedModel):
 
     def __init__(self, config):
         super().__init__(config)
+        self.embeddings(config)
+        self.layers = nn.ModuleList([self.layer_class(config, i) for i in range(config.num_hidden_layers)])
+        self.build(config)
+        self.rotary_emb = RotaryEmbedding(config)
+        self.gradient_checkpointing = False
+
+    def embeddings(self, config):
         if self.scaled_embedding:
             self.embed_tokens = ScaledEmbedding(
                 config.vocab_size, config.hidden_size, config.pad_token_id, embed_scale=config.hidden_size**0.5
             )
         else:
             self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size, config.pad_token_id)
-        self.layers = nn.ModuleList([self.layer_class(config, i) for i in range(config.num_hidden_layers)])
-        self.build(config)
-        self.rotary_emb = RotaryEmbedding(config)
-        self.gradient_checkpointing = False
 
     def build(self, config):
         self.norm = self.norm_class(config.hidden_size, eps=config.rms_norm_eps)
@@ -339,7 +342,7 @@ class DecoderModel(DecoderPreTrainedModel):
     ):
         cache = self.new_cache(past_key_values, use_cache)
         if inputs_embeds is None:
-            inputs_embeds = self.embed_tokens(input_ids)
+            inputs_embeds = self.get_input_embeddings()(input_ids)
         past = cache.get_seq_length() if cache is not None else 0
         if position_ids is None:
             position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device) + past
