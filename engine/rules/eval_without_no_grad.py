@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import (
+    call_in_loop,
     evaluation_loop,
     forwards_by_place,
     frozen,
@@ -20,13 +21,14 @@ from engine.trace.events import Forward, GradModeChange
 @rule("PF301", "eval-without-no-grad", "warning", "An evaluation loop runs the model with gradients recorded")
 def check(trace: Trace) -> Iterator[Draft]:
     reported = set()
+    calls = {forward.place for forward in trace.of(Forward)}
     retaining = {loop.place for store in kept_graphs(trace) for loop in store.loops}
     for forwards in forwards_by_place(trace):
         if not all(trains_nothing(forward) for forward in forwards):
             continue
         for forward in forwards:
             loop = evaluation_loop(forward)
-            if loop is None or loop.place in retaining or not _records(forward):
+            if loop is None or loop.place in retaining or not _records(forward) or calls & set(forward.stack):
                 continue
             if (id(loop), id(forward.module)) in reported or loop.place in reported:
                 continue
@@ -41,7 +43,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 if change.discarded
             ][:1]
             yield Draft(
-                forward.place,
+                call_in_loop(forward, loop),
                 "This evaluation pass records an autograd graph that no backward uses: activations of each batch are "
                 "held for it. Run the loop under `torch.no_grad()` or `torch.inference_mode()`.",
                 tuple(evidence),

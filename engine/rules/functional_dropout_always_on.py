@@ -13,7 +13,7 @@ from engine.trace.events import FunctionalDropout
 @rule("PF304", "functional-dropout-always-on", "error", "Functional dropout ignores eval()")
 def check(trace: Trace) -> Iterator[Draft]:
     for dropout in trace.of(FunctionalDropout):
-        if dropout.in_module is None or _off(dropout):
+        if dropout.in_module is None or _off(dropout) or any("training" in guard.text for guard in dropout.guards):
             continue
         if dropout.kind == "scaled_dot_product_attention":
             if dropout.probability is None or len(dropout.probability.options()) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.evaluation import call_in_loop
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Place, Step, Trace, Value
 from engine.trace.events import Backward, Forward, Return
@@ -22,7 +23,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                     continue
                 if not _backward_each_time(trace, loop) or _maybe_detached_inside(trace, forward):
                     continue
-                place = _call_in_loop(forward, loop)
+                place = call_in_loop(forward, loop)
                 if place in reported or any(event_place.line == place.line for event_place in reported):
                     continue
                 reported.add(place)
@@ -61,10 +62,3 @@ def _maybe_detached_inside(trace: Trace, forward: Forward) -> bool:
         if len(parts) > 1 and any(part.carries_graph is False for part in parts[1:]) and parts[0].carries_graph:
             return True
     return False
-
-
-def _call_in_loop(forward: Forward, loop: Loop) -> Place:
-    for place in (*forward.stack, forward.place):
-        if place.path == loop.place.path and place.line >= loop.place.line:
-            return place
-    return forward.place

@@ -18,7 +18,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         launched = distributed_by(trace, load)
         used = _used_as_state(trace, load)
-        if launched is None or used is None or load.guarded("rank"):
+        chosen = any(other.map_location is not None and other.excludes(load) for other in trace.family(load, Load))
+        if launched is None or used is None or load.guarded("rank") or chosen:
             continue
         yield Draft(
             load.place,

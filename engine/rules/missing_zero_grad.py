@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import same
 from engine.rules.facts.text import new_line, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, step_scopes
 from engine.rules.rule import Draft, rule
@@ -23,7 +24,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         backward = backwards[0]
         evidence = [Step(step.place, "the optimizer steps on what has been added up so far")]
         if scope.loop is not None:
-            outside = [z for z in trace.of(ZeroGrad) if scope.loop not in z.loops and clears(z, step.optimizer)]
+            outside = [z for z in trace.of(ZeroGrad) if scope.loop not in z.loops and same(z.target, step.optimizer)]
             evidence.append(Step(scope.loop.place, "the loop: nothing in it clears the gradients of this optimizer"))
             evidence += [Step(z.place, "cleared here, outside of that loop") for z in outside[:1]]
         text = source_of(trace.project, step.optimizer.place) or step.optimizer.name

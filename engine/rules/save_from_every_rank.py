@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.rules.facts.distributed import distributed_by, from_rank
@@ -9,13 +10,14 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
 from engine.trace.events import Save
 
+_ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 
 @rule("PF702", "save-from-every-rank", "warning", "A checkpoint is written by every process")
 def check(trace: Trace) -> Iterator[Draft]:
     for save in trace.of(Save):
-        if save.how != "torch.save" or save.guarded("rank") or from_rank(save.target):
+        if save.how != "torch.save" or _perhaps_one_rank(save) or from_rank(save.target) or _in_memory(save):
             continue
         shown = _shown_by(trace, save)
         if shown is None or _holds_sharded(save):
@@ -27,6 +29,15 @@ def check(trace: Trace) -> Iterator[Draft]:
             "rank only.",
             (Step(shown, "several processes run this code"),),
         )
+
+
+def _perhaps_one_rank(save: Save) -> bool:
+    """Whether a condition may let one rank through: by what it tests, or, to be silent in doubt, by its words."""
+    return any(guard.kinds & {"rank"} or _ONE_RANK.search(guard.text) for guard in save.guards)
+
+
+def _in_memory(save: Save) -> bool:
+    return save.target is not None and any(part.made_by == "io.BytesIO" for part in save.target.options())
 
 
 def _shown_by(trace: Trace, save: Save) -> Place | None:

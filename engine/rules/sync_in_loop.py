@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.findings import Severity
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace
-from engine.trace.events import DeviceSync, Forward, Report
+from engine.trace.events import DeviceSync, Forward, Report, Transfer
 
 _CACHE = frozenset({"empty_cache", "gc"})
 _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "print", "format"})
@@ -16,6 +16,7 @@ _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "p
 @rule("PF801", "sync-in-loop", "warning", "Each training step waits for the device")
 def check(trace: Trace) -> Iterator[Draft]:
     outputs = {id(forward.output) for forward in trace.of(Forward) if forward.grad is not False}
+    noted: set[int] = set()
     for sync in trace.of(DeviceSync):
         loop = next((loop for loop in sync.loops if loop.innermost_training), None)
         if loop is None or _seldom(sync, loop):
@@ -34,8 +35,10 @@ def check(trace: Trace) -> Iterator[Draft]:
         if not any(id(value) in outputs for value in sync.value.ancestors(limit=400)):
             continue
         severity, how = _weight(trace, sync, loop)
-        if severity is None:
+        if severity is None or (severity == "note" and id(loop) in noted):
             continue
+        if severity == "note":
+            noted.add(id(loop))
         yield Draft(
             sync.place,
             f"{how}: the host waits for the device here in each step. Keep a detached tensor on the device and read it "
@@ -54,12 +57,20 @@ def _seldom(sync: DeviceSync, loop: Loop) -> bool:
 def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:
     """How bad it is: once per sample is worse than once per step for a line of log."""
     inner = sync.loops[sync.loops.index(loop) + 1 :]
-    if any(nested.kind != "literal" for nested in inner):
+    per_element = [nested for nested in inner if nested.kind != "literal"]
+    if per_element and sync.how not in ("item", "float", "int", "tolist"):
+        return None, ""
+    if per_element:
+        computing = any(True for _ in trace.within(per_element[-1], Forward))
+        if computing or not _on_device(trace, sync):
+            return None, ""
         return "warning", "A value is read from the device for every element of the batch"
     if sync.how == "numpy":
         return None, ""
+    if sync.how in ("print", "format") and sync.value is not None and sync.value.role != "tensor":
+        return None, ""
     if sync.how in ("item", "float", "print", "format") and _reported_each_step(trace, sync):
-        return "warning", "The value is reported in each step"
+        return "note", "The value is reported in each step"
     if sync.how in ("item", "float", "int", "tolist"):
         return "note", "A number is read from the device"
     return None, ""
@@ -72,3 +83,9 @@ def _reported_each_step(trace: Trace, sync: DeviceSync) -> bool:
         and report.place.line <= sync.place.line <= max(report.place.end_line, report.place.line)
         for report in trace.of(Report)
     )
+
+
+def _on_device(trace: Trace, sync: DeviceSync) -> bool:
+    """Whether the same code moves data to a GPU."""
+    moved = (t for t in trace.family(sync, Transfer) if t.how != "cpu" and not t.device.startswith("cpu"))
+    return any(True for _ in moved)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import ModuleCreated, ModuleDefined, Transfer
+from engine.trace.events import ModuleCreated, ModuleDefined, Store, Transfer
 
 
 @rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
@@ -64,6 +64,8 @@ def _plain_tensor(trace: Trace, attribute: str, value: Value, defined: ModuleDef
     known = identities(value)
     for transfer in trace.of(Transfer):
         if known.isdisjoint(identities(transfer.value)) or "forward" not in transfer.function:
+            continue
+        if any(s.attribute == attribute and s.function == transfer.function for s in trace.of(Store)):
             continue
         yield Draft(
             transfer.place,

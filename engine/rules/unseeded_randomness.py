@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for call in trace.of(RandomCall, LoaderBuilt, ModuleCreated):
         source = _source(call)
         backward = trained.get(id(call.root))
-        key = (id(call.root), source)
+        key = (id(call.root), source or "")
         if call.root.kind != "script" or backward is None or source is None or key in reported:
             continue
         reported.add(key)

@@ -8,7 +8,7 @@ from engine.rules.facts.evaluation import evaluation_loop, forwards_by_place, tr
 from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Step, Trace, Value
 from engine.trace.events import Forward, FunctionCall, LossCall, MethodCall, Store
 
 _LOOPS = frozenset({"loader", "iterable", "comprehension"})
@@ -45,13 +45,13 @@ def _used(trace: Trace, forward: Forward) -> bool:
     if output.uses or forward.loop is None:
         return bool(output.uses)
     for event in trace.within(forward.loop, FunctionCall, LossCall, MethodCall, Store):
-        given = (
-            (event.input, event.target)
-            if isinstance(event, LossCall)
-            else (event.value,)
-            if isinstance(event, Store)
-            else event.arguments
-        )
+        given: tuple[Value | None, ...] = ()
+        if isinstance(event, LossCall):
+            given = (event.input, event.target)
+        elif isinstance(event, Store):
+            given = (event.value,)
+        elif isinstance(event, (FunctionCall, MethodCall)):
+            given = event.arguments
         if any(value is output for value in given):
             return True
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.trace import Loop, Trace, Value
+from engine.trace import Loop, Place, Trace, Value
 from engine.trace.events import Forward
 
 _SMALL = frozenset({"literal"})
@@ -39,3 +39,11 @@ def forwards_by_place(trace: Trace) -> Iterator[list[Forward]]:
     for forward in trace.of(Forward):
         groups.setdefault(forward.place, []).append(forward)
     yield from groups.values()
+
+
+def call_in_loop(forward: Forward, loop: Loop) -> Place:
+    """The call in the body of a loop that leads to a forward pass."""
+    for place in (*forward.stack, forward.place):
+        if place.path == loop.place.path and place.line >= loop.place.line:
+            return place
+    return forward.place

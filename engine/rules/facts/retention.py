@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import distinct
 from engine.rules.facts.training import lightning_step
-from engine.trace import Container, Trace, Value
+from engine.trace import Container, Loop, Trace, Value
 from engine.trace.events import Backward, Forward, LossCall, Store
 
+_HANDFUL = 64
 _UNKNOWN_CALLS = frozenset({"call", "method-call"})
 
 
@@ -24,11 +25,31 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             or _consumed(trace, store)
         ):
             continue
-        own = [loop for loop in store.crossing if loop.kind != "comprehension"]
+        if store.how == "attribute":
+            continue
+        own = [loop for loop in store.crossing if not _few(loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
         if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
             yield store
+
+
+def _few(loop: Loop, store: Store) -> bool:
+    """A loop of a known handful of iterations, or a comprehension, that keeps nothing beyond its function."""
+    if loop.kind in ("comprehension", "literal"):
+        return True
+    held = isinstance(store.container, Container) and bool(store.container.held_as)
+    if loop.trains or held:
+        return False
+    if loop.kind in ("range", "while") and _inside_module(store):
+        return True
+    return loop.count is not None and loop.count <= _HANDFUL
+
+
+def _inside_module(store: Store) -> bool:
+    """A loop of a network's own computation, over layers or time."""
+    owner = store.root.owner
+    return owner is not None and owner.role == "module" and not lightning_step(store)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
