@@ -31,7 +31,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 )
                 continue
             without = [forward for forward in networks if forward.grad is False]
-            if without and len(without) == len(networks) and backward.loss.carries_graph is not None:
+            if without and len(without) == len(networks) and backward.loss.carries_graph is False:
                 yield _no_grad(without[0], backward)
         elif not networks:
             yield from _new_leaf(trace, backward, ancestors)

@@ -16,8 +16,9 @@ _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 @rule("PF702", "save-from-every-rank", "warning", "A checkpoint is written by every process")
 def check(trace: Trace) -> Iterator[Draft]:
+    guarded = {save.place for save in trace.of(Save) if _perhaps_one_rank(save)}
     for save in trace.of(Save):
-        if save.how != "torch.save" or _perhaps_one_rank(save) or from_rank(save.target) or _in_memory(save):
+        if save.how != "torch.save" or save.place in guarded or from_rank(save.target) or _in_memory(save):
             continue
         shown = _shown_by(trace, save)
         if shown is None or _holds_sharded(save):

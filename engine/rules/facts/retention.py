@@ -16,7 +16,8 @@ _UNKNOWN_CALLS = frozenset({"call", "method-call"})
 def kept_graphs(trace: Trace) -> Iterator[Store]:
     """Stores of a value that a network computed with gradients recorded, into something that outlives the iteration."""
     computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
-    for store in distinct(trace.of(Store)):
+    # A plain assignment to an attribute replaces what was there: one graph at most.
+    for store in distinct(store for store in trace.of(Store) if store.how != "attribute"):
         assert isinstance(store, Store)
         if (
             store.grad is False
@@ -24,8 +25,6 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             or store.value.carries_graph is not True
             or _consumed(trace, store)
         ):
-            continue
-        if store.how == "attribute":
             continue
         own = [loop for loop in store.crossing if not _few(loop, store)]
         if not own and not _outlives_framework_step(store):
