@@ -24,6 +24,7 @@ from bot.settings import Settings
 from bot.standin import PullRequest, StandIn
 from bot.standin.git import GitFolder, UnknownRevision
 
+ACCEPTED = 202
 PATIENCE_SECONDS = 300.0
 LOOK_EVERY_SECONDS = 0.05
 
@@ -62,12 +63,12 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
             pull = open_pull(github, options, folder)
             async with bot(github, folder):
                 with console.status("Preflight reviews the pull request …"):
-                    await github.deliver("pull_request", "opened", pull=pull)
-                    finished = await reviewed(github, pull)
+                    delivery = await github.deliver("pull_request", "opened", pull=pull)
+                    finished = delivery.status_code == ACCEPTED and await reviewed(github, pull)
                 shown = Shown(github, pull)
                 terminal.show(console, shown)
                 if not finished:
-                    console.print("[red]The bot did not finish this review in time.[/red]")
+                    console.print(f"[red]The bot did not finish this review; it answered {delivery.status_code}.[/red]")
                     return 1
                 if shown.check is not None and shown.check.title == messages.BROKEN_TITLE:
                     return 1

@@ -13,6 +13,18 @@ CONTEXT_LINES = 3
 """Lines of the diff that GitHub shows above a commented line."""
 
 
+REACTIONS = {
+    "+1": "👍",
+    "-1": "👎",
+    "laugh": "😄",
+    "confused": "😕",
+    "heart": "❤️",
+    "hooray": "🎉",
+    "rocket": "🚀",
+    "eyes": "👀",
+}
+
+
 @dataclass(frozen=True)
 class Thread:
     """A review comment with the piece of the diff above it, the lines it is about, and the answers to it."""
@@ -99,6 +111,11 @@ class Shown:
     @property
     def files(self) -> list[ChangedFile]:
         return self.pull.files()
+
+    def reactions(self, comment: Comment) -> list[str]:
+        """The pictures under a comment of the conversation."""
+        found = [entry for entry in self.github.reactions if entry.subject == comment.id and entry.kind == "issue"]
+        return [REACTIONS.get(entry.content, entry.content) for entry in found]
 
     @property
     def requests(self) -> tuple[int, int]:

@@ -40,7 +40,8 @@ class ChangedFile:
 @dataclass(frozen=True)
 class TreeEntry:
     mode: str
-    kind: Literal["blob", "tree", "commit"]
+    kind: str
+    """blob, tree or commit (a submodule)."""
     sha: str
     path: str
     size: int | None
@@ -157,7 +158,7 @@ class GitFolder:
             if record:
                 facts, path = record.split("\t", 1)
                 mode, kind, entry_sha, size = facts.split()
-                entries.append(TreeEntry(mode, kind, entry_sha, path, None if size == "-" else int(size)))  # type: ignore[arg-type]
+                entries.append(TreeEntry(mode, kind, entry_sha, path, None if size == "-" else int(size)))
         return entries
 
     def archive(self, revision: str, prefix: str) -> bytes:
