@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -45,6 +46,7 @@ class Bot:
     hold: Path
     port: int
     processes: list[asyncio.subprocess.Process] = field(default_factory=list)
+    executor_id: str = "worker-1"
 
     async def start(self, *command: str) -> None:
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | {
@@ -55,6 +57,7 @@ class Bot:
             "PREFLIGHT_GITHUB_API_URL": self.github.url,
             "PREFLIGHT_WRITE_INTERVAL_SECONDS": "0",
             "PREFLIGHT_SYNCHRONIZE_DELAY_SECONDS": "0",
+            "PREFLIGHT_EXECUTOR_ID": self.executor_id,
             HOLD: str(self.hold),
         }
         process = await asyncio.create_subprocess_exec(
@@ -158,6 +161,26 @@ async def test_a_bot_that_is_killed_goes_on_and_says_everything_once(tmp_path: P
         assert len(at.github.checks[0].annotations) == 1
         assert len(at.github.reviews) == 1
         assert len(at.github.comments) == 1
+
+
+async def test_the_jobs_of_a_worker_that_does_not_come_back_are_taken_over(tmp_path: Path) -> None:
+    async with scene(tmp_path) as at:
+        at.bot.hold.touch()
+        await at.bot.start()
+        await at.github.deliver("pull_request", "opened", pull=at.pull)
+        await until(lambda: bool(at.github.checks))
+        await at.bot.end(signal.SIGKILL)
+        at.bot.hold.unlink()
+        # Long ago, as far as the database knows.
+        with sqlite3.connect(at.bot.database) as connection:
+            connection.execute("UPDATE preflight_workers SET seen = 0")
+
+        at.bot.executor_id = "worker-2"
+        await at.bot.start()
+        await until(lambda: concluded(at.github))
+
+        assert len(at.github.checks) == 1
+        assert len(at.github.reviews) == 1
 
 
 async def test_a_repeated_delivery_changes_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,143 @@
+"""The queue: what is stored once is done, once at a time for a pull request, and again only where it has to be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.database import Heartbeats, create_engine
+from bot.github.errors import LimitedUntil, Unavailable
+from bot.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs import Jobs
+from bot.review.stages import Done
+from bot.steps import StepFailed, Steps
+
+KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")
+
+
+def review(number: int) -> ReviewIntent:
+    return ReviewIntent(repository=KEY, number=number, reason="test")
+
+
+class Worker:
+    """Writes down what it does, and does what the test says."""
+
+    def __init__(self, step: Callable[[], None] = lambda: None) -> None:
+        self.step = step
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.running: dict[str, int] = {}
+        self.most_at_once = 0
+        self.failures: list[str] = []
+
+    async def handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
+        self.begun.append(job_id)
+        self.running[intent.partition] = self.running.get(intent.partition, 0) + 1
+        self.most_at_once = max(self.most_at_once, self.running[intent.partition])
+
+        async def work() -> Done:
+            self.step()
+            await asyncio.sleep(0)
+            return Done()
+
+        try:
+            await steps.run("work", Done, work)
+        except StepFailed as failure:
+            self.failures.append(failure.reason)
+        self.running[intent.partition] -= 1
+        self.ended.append(job_id)
+        return "done"
+
+
+@asynccontextmanager
+async def queue(path: Path, worker: Worker) -> AsyncIterator[Jobs]:
+    jobs = Jobs(create_engine(f"sqlite:///{path / 'queue.sqlite3'}"), executor_id="worker-1", handler=worker)
+    await jobs.start()
+    try:
+        yield jobs
+    finally:
+        await jobs.stop()
+
+
+async def ended(worker: Worker, count: int) -> None:
+    async with asyncio.timeout(60):
+        while len(worker.ended) < count:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_job_is_done_once_however_often_it_is_stored(tmp_path: Path) -> None:
+    worker = Worker()
+    async with queue(tmp_path, worker) as jobs:
+        for _ in range(3):
+            await jobs.accept("once", review(1))
+        await jobs.accept("other", review(1))
+        await ended(worker, 2)
+
+        assert sorted(worker.begun) == ["once", "other"]
+        assert await jobs.knows("once")
+        assert not await jobs.knows("never")
+        assert await jobs.healthy()
+
+
+async def test_jobs_of_one_pull_request_never_run_at_the_same_time(tmp_path: Path) -> None:
+    worker = Worker()
+    async with queue(tmp_path, worker) as jobs:
+        for number in range(4):
+            await jobs.accept(f"a{number}", review(1))
+            await jobs.accept(f"b{number}", review(2))
+        await ended(worker, 8)
+
+    assert worker.most_at_once == 1
+
+
+async def test_what_github_puts_off_is_done_later_and_faults_are_repeated(tmp_path: Path) -> None:
+    troubles: list[Exception] = [LimitedUntil(0.0, "primary"), Unavailable("502")]
+
+    def step() -> None:
+        if troubles:
+            raise troubles.pop(0)
+
+    worker = Worker(step)
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("put-off", review(1))
+        await ended(worker, 1)
+
+    assert worker.failures == []
+    assert not troubles
+
+
+async def test_a_fault_of_our_own_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    def step() -> None:
+        raise KeyError("surprise")
+
+    worker = Worker(step)
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("failing", review(1))
+        await ended(worker, 1)
+
+    assert worker.failures == ["KeyError: 'surprise'"]
+
+
+async def test_nothing_in_the_database_is_a_pickle(tmp_path: Path) -> None:
+    worker = Worker()
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("plain", review(1))
+        await ended(worker, 1)
+
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert b"portable_json" in stored
+    assert b'"number":1' in stored
+    assert b"gASV" not in stored, "a pickle in base64 begins like this"
+
+
+def test_a_silent_worker_is_noticed(tmp_path: Path) -> None:
+    heartbeats = Heartbeats(create_engine(f"sqlite:///{tmp_path / 'beats.sqlite3'}"))
+    heartbeats.beat("a", 100.0)
+    heartbeats.beat("b", 100.0)
+    heartbeats.beat("b", 180.0)
+
+    assert heartbeats.silent(200.0, 90.0) == ["a"]
+    heartbeats.remove("a")
+    assert heartbeats.silent(200.0, 90.0) == []
