@@ -189,7 +189,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     shape, values, _ = _data(data)
     if dtype is None:
         dtype = _default() if not values or any(isinstance(v, float) for v in values) else dtypes.bool_ if all(isinstance(v, bool) for v in values) else dtypes.int64
-        if any(isinstance(v, complex) for v in values):
+        if any(type(v).__name__ == "complex" for v in values):
             dtype = dtypes.complex64
     out = new(Size(shape), dtype, device_kind(device))
     if len(values) == out.numel() and len(values) <= 1 << 14:
@@ -235,7 +235,7 @@ for _name, _function in (("bernoulli", bernoulli), ("multinomial", multinomial),
 
 
 @function
-def complex(real: Tensor, imag: Tensor, **kwargs: Any) -> Tensor:  # noqa: A001
+def complex(real: Tensor, imag: Tensor, **kwargs: Any) -> Tensor:
     return new(real.shape, real.dtype.to_complex(), real.storage.device)
 
 

@@ -23,6 +23,7 @@ from engine.memory.tensors import (
     reduction,
     shaping,
     tensor,
+    trees,
 )
 from engine.memory.tensors.nn import functions, layers, module, parallel, recurrent, transformer
 from engine.memory.tensors.optim import optimizers, schedulers
@@ -315,11 +316,15 @@ def build() -> Namespace:
     entries["optim"] = _namespace("torch.optim", {**optimizers.OPTIMIZERS, "lr_scheduler": schedules, "swa_utils": averaging, "optimizer": _namespace("torch.optim.optimizer", {"Optimizer": optimizers.Optimizer, "required": object()}),
                                                   **{n.lower(): _namespace(f"torch.optim.{n.lower()}", {n: c}) for n, c in optimizers.OPTIMIZERS.items() if n != "Optimizer"}})  # fmt: skip
     saved = {"checkpoint": checkpointing.checkpoint, "checkpoint_sequential": checkpointing.checkpoint_sequential}
-    entries["utils"] = _namespace("torch.utils", {"checkpoint": _namespace("torch.utils.checkpoint", saved), "hooks": _namespace("torch.utils.hooks", {"RemovableHandle": _Inert})})
+    entries["utils"] = _namespace("torch.utils", {"checkpoint": _namespace("torch.utils.checkpoint", saved), "_pytree": _namespace("torch.utils._pytree", trees.PYTREE),
+                                                    "model_zoo": _namespace("torch.utils.model_zoo", {"load_url": _always({})}), "hooks": _namespace("torch.utils.hooks", {"RemovableHandle": _Inert})})
     entries["profiler"] = _namespace("torch.profiler", {"profile": _Inert, "record_function": _Inert, "schedule": _Inert, "tensorboard_trace_handler": _Inert,
                                                         "ProfilerActivity": _namespace("torch.profiler.ProfilerActivity", {"CPU": 0, "CUDA": 1})})  # fmt: skip
     entries["func"] = _namespace("torch.func", {"functional_call": _functional_call, "vmap": _vmap})
     entries["vmap"] = _vmap
+    entries["fx"] = _namespace("torch.fx", {"wrap": _first, "symbolic_trace": _first})
+    entries["hub"] = _namespace("torch.hub", {"set_dir": _nothing, "get_dir": _always(""), "load_state_dict_from_url": _always({})})
+    entries["serialization"] = _namespace("torch.serialization", {"add_safe_globals": _nothing})
     entries["xpu"] = _namespace("torch.xpu", {"is_available": _always(False)})
     entries["mps"] = _namespace("torch.mps", {"is_available": _always(False), "empty_cache": _nothing})
     entries["version"] = _namespace("torch.version", {"cuda": "12.8", "hip": None, "__version__": "2.13.0"})

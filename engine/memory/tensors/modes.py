@@ -50,21 +50,21 @@ class _GradientMode:
         machine.current.grad_enabled = self._outer.pop()
 
 
-class no_grad(_GradientMode):  # noqa: N801
+class no_grad(_GradientMode):
     pass
 
 
-class enable_grad(_GradientMode):  # noqa: N801
+class enable_grad(_GradientMode):
     enabled = True
 
 
-class inference_mode(_GradientMode):  # noqa: N801
+class inference_mode(_GradientMode):
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.enabled = not mode if isinstance(mode, bool) else False
 
 
-class set_grad_enabled(_GradientMode):  # noqa: N801
+class set_grad_enabled(_GradientMode):
     def __init__(self, mode: Any) -> None:
         super().__init__()
         self._before = machine.current.grad_enabled
@@ -79,7 +79,7 @@ class set_grad_enabled(_GradientMode):  # noqa: N801
         machine.current.grad_enabled = self._before
 
 
-class autocast:  # noqa: N801
+class autocast:
     """``torch.autocast``: the copies of parameters live until the outermost context ends."""
 
     default_device = "cuda"
@@ -297,7 +297,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     run(roots, seeds, bool(retain_graph) or create_graph, create_graph, _listed(inputs) if inputs is not None else None)
 
 
-class saved_tensors_hooks:  # noqa: N801
+class saved_tensors_hooks:
     """``torch.autograd.graph.saved_tensors_hooks``."""
 
     def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
@@ -311,7 +311,7 @@ class saved_tensors_hooks:  # noqa: N801
         machine.current.saved_tensor_hooks.pop()
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+class save_on_cpu(saved_tensors_hooks):
     """Saved tensors move to the host and come back one at a time."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:

@@ -163,7 +163,7 @@ def _cast_backward(node: Node, g: Tensor) -> Any:
     return (convert(g, dtype, device),)
 
 
-def convert(x: Tensor, dtype: DType, device: str, strides: tuple[int, ...] | None | bool = True, copy: bool = False) -> Tensor:
+def convert(x: Tensor, dtype: DType, device: str, strides: tuple[int, ...] | bool | None = True, copy: bool = False) -> Tensor:
     """``_to_copy``: the tensor itself where nothing changes."""
     if x.dtype is dtype and x.storage.device == device and not copy and strides is True:
         return x

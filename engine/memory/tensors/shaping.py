@@ -28,7 +28,7 @@ def dims(arguments: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(a) for a in arguments)
 
 
-def view_strides(x: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None | bool:
+def view_strides(x: Tensor, shape: Sequence[int]) -> tuple[int, ...] | bool | None:
     """Strides of ``x`` seen as ``shape``; None: contiguous; False: impossible without a copy (computeStride)."""
     if x.strides is None or is_row_major(x.shape, x.strides):
         return None
