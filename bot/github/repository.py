@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 import gidgethub
@@ -138,7 +139,8 @@ class Repository:
                 self._root + "/contents/{+path}{?ref}", {"path": path, "ref": ref} if ref else {"path": path}
             )
         except gidgethub.BadRequest as error:
-            if is_missing(error):
+            # 403 is what an organisation's repository answers that the installation does not cover.
+            if is_missing(error) or error.status_code == HTTPStatus.FORBIDDEN:
                 return None
             raise
         if not isinstance(item, dict) or item.get("encoding") != "base64":

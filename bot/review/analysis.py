@@ -122,8 +122,10 @@ class _Material:
 class ProcessAnalyst:
     """Analyses in a fresh process each time. At most `processes` run at once."""
 
-    def __init__(self, limits: Limits, processes: int = 2) -> None:
+    def __init__(self, limits: Limits, processes: int = 2, module: str = "bot.review.analyst") -> None:
+        """`module` is what each process runs."""
         self._limits = limits
+        self._module = module
         self._gate = asyncio.Semaphore(processes)
 
     async def review(self, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> Analysis:
@@ -196,7 +198,7 @@ class ProcessAnalyst:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "bot.review.analyst",
+                self._module,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

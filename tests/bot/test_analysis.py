@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.github.models import ChangedFile
-from bot.review.analysis import Limits, ProcessAnalyst
+from bot.review.analysis import AnalysisBroken, Limits, ProcessAnalyst
 from bot.review.exchange import Content
 from bot.review.reading import Sides
 from engine.settings import Settings
@@ -44,6 +44,40 @@ async def test_a_file_that_does_not_parse_is_named_and_the_rest_reviewed() -> No
 
     assert [failed.path for failed in analysis.report.failed] == ["broken.py"]
     assert analysis.report.introduced
+
+
+@pytest.mark.parametrize("way", ["never ends", "eats memory", "crashes"])
+async def test_a_file_that_breaks_the_process_is_named_and_the_rest_reviewed(way: str) -> None:
+    names = [f"file_{number}.py" for number in range(3)]
+    head: dict[str, str | bytes] = dict.fromkeys(names, "fine") | {"file_1.py": way}
+    files = [ChangedFile(filename=name, status="added") for name in names]
+    limits = Limits(seconds=8, memory_bytes=2**30)
+
+    analysis = await ProcessAnalyst(limits, module="tests.bot.breaking_analyst").review(
+        Sides({}, head), files, Settings()
+    )
+
+    assert [failed.path for failed in analysis.report.failed] == ["file_1.py"]
+    assert [finding.path for finding in analysis.report.introduced] == ["file_0.py", "file_2.py"]
+
+
+async def test_an_analysis_that_no_file_explains_is_no_report() -> None:
+    analyst = ProcessAnalyst(Limits(seconds=8, memory_bytes=2**30), module="tests.bot.no_such_module")
+    with pytest.raises(AnalysisBroken):
+        await analyst.review(Sides({}, {}), [], Settings())
+
+
+async def test_an_estimate_that_breaks_costs_only_the_estimate() -> None:
+    head: dict[str, str | bytes] = {"train.py": "breaks the estimate"}
+    files = [ChangedFile(filename="train.py", status="added")]
+
+    analysis = await ProcessAnalyst(LIMITS, module="tests.bot.breaking_analyst").review(
+        Sides({}, head), files, Settings()
+    )
+
+    assert analysis.report.introduced
+    assert not analysis.report.failed
+    assert "not estimated" in analysis.notes[0]
 
 
 @pytest.mark.parametrize("content", ["text", "ünï", b"\xff\xfe\x00"])

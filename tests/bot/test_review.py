@@ -246,6 +246,17 @@ async def test_a_label_turns_the_review_off_and_the_check_says_so(bench: Bench) 
     assert not bench.analyst.calls
 
 
+async def test_a_tree_that_github_cuts_short_still_gives_the_changed_files(bench: Bench) -> None:
+    bench.folder.commit({f"data/{number}.txt": "x" for number in range(8)})
+    bench.github.most_tree_entries = 3
+    pull = bench.open({"zebra/train.py": BUGGY})
+
+    await bench.review(pull)
+
+    assert [comment.path for comment in bench.github.review_comments] == ["zebra/train.py"]
+    assert "did not list all files" in (bench.github.checks[0].text or "")
+
+
 async def test_a_fork_is_read_through_the_base_repository(bench: Bench) -> None:
     bench.folder.commit({"train.py": BUGGY}, "feature")
     pull = bench.github.open_pull(bench.repository, base="main", head="feature", fork=True)
