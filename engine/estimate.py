@@ -110,6 +110,8 @@ def report(
     settings = configuration(project, launch, run, overrides)
     if not run.complete:
         why = run.problem or _why_nothing_ran(run)
+        if run.problem and seen.parameters is None:
+            why = f"{run.problem} ({_why_nothing_ran(run)})"
         return EstimateReport(
             task=task_of(run),
             model=model,
@@ -138,7 +140,8 @@ def report(
 
 def _why_nothing_ran(run: Outcome) -> str:
     seen = run.observations
-    reasons = [note for note in run.notes if "passed over" in note or "not modelled" in note]
+    missing = [note for note in run.notes if "catalogue" in note]
+    reasons = [*missing, *(note for note in run.notes if "passed over" in note or "not modelled" in note)]
     if seen.backwards and not seen.steps:
         return "no optimizer step was reached" + (f" ({reasons[0]})" if reasons else "")
     if not seen.model_calls:

@@ -44,6 +44,7 @@ HOMES: dict[str, str] = {
     "torchtyping": "decorators",
     "jaxtyping": "decorators",
     "packaging": "decorators",
+    "frozendict": "decorators",
     "accelerate": "accelerate",
     "lightning": "lightning",
     "pytorch_lightning": "lightning",

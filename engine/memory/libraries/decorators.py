@@ -64,6 +64,8 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     if top == "packaging":
         version = Namespace("packaging.version", {"parse": as_version, "Version": Version})
         return version if dotted.endswith("version") else Namespace("packaging", {"version": version})
+    if top == "frozendict":
+        return Namespace(dotted, {"frozendict": dict, "deepfreeze": lambda value: value})
     if top == "beartype":
         return Namespace(dotted, {"beartype": _identity}, missing=lambda name: None if name.startswith("__") else _Annotation)
     return Namespace(dotted, {}, missing=lambda name: _identity if name in ("jaxtyped", "patch_typeguard", "typechecked") else _Annotation)

@@ -23,7 +23,7 @@ def build(interpreter: Interpreter, library: Any, name: Any, options: dict[str, 
     if not isinstance(name, str):
         return name if isinstance(name, Unknown) else Unknown("a model whose name is not known")
     checkpoint = architectures.lookup(name, library=library)
-    found = architectures.class_for(checkpoint.model_type, "ImageClassification") if checkpoint is not None else None
+    found = architectures.class_for(checkpoint.model_type, "image_classification") if checkpoint is not None else None
     if checkpoint is None or found is None:
         close = architectures.suggestions(name)
         hint = f"; known names like it: {', '.join(close)}" if close else ""

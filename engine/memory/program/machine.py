@@ -19,6 +19,8 @@ from engine.memory.program.unknown import Unknown
 if TYPE_CHECKING:
     from engine.project import Project
 
+LIBRARY_FIRST = frozenset({"torch", "einops", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"})
+"""Packages whose model is taken even where their source lies in the project."""
 MAX_DEPTH = 300
 STEPS_TO_SEE = 2
 """Optimizer steps after which every lifetime has repeated: the second step runs beside what the first left alive."""
@@ -233,7 +235,7 @@ class Interpreter:
             if name in self.modules:
                 return self.modules[name]
             known = standard_module(self, name)
-            if known is None and name.split(".")[0] in ("torch",):
+            if known is None and name.split(".")[0] in LIBRARY_FIRST:
                 known = self.libraries(self, name)
             if known is not None:
                 self.modules[name] = known
