@@ -13,7 +13,7 @@ BASE = "main"
 HEAD = "bigger-batches"
 TITLE = "Larger batches, clipped gradients, a confusion matrix"
 DESCRIPTION = """\
-- Triples the batch, so that an epoch takes less time.
+- Four times the batch, so that an epoch takes less time.
 - Clips the gradients: the loss jumped now and then. Drops autocast, to rule it out as the cause.
 - `accuracy` also counts which diseases are taken for each other.
 """

@@ -17,7 +17,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=Path("leaf-doctor.pt"))
     parser.add_argument("--classes", type=int, default=38)
     parser.add_argument("--image-size", type=int, default=256)
-    parser.add_argument("--batch-size", type=int, default=192)
+    parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
