@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from engine.frameworks.torch_core import PARAMETERLESS
 from engine.interpreter.calls import LIGHTNING_EVALUATION
 from engine.interpreter.loading import Loading
-from engine.interpreter.machine import ROOT_BUDGET, BudgetSpent
+from engine.interpreter.machine import FILE_BUDGET, ROOT_BUDGET, BudgetSpent
 from engine.interpreter.roles import finish
 from engine.interpreter.state import Frame
 from engine.project import Project, UnreadableFile
@@ -45,6 +45,9 @@ class Interpreter(Loading):
         self.functions = []
         self.loading = set()
         self.shared_instances = {}
+        self.forwards = {}
+        self.spent: dict[str, int] = {}
+        self.forwards_by_class = {}
 
     def constant_at(self, place: Place, value: object) -> Value:
         return Constant(place=place, op="literal", value=value, name=str(value))
@@ -111,7 +114,7 @@ class Interpreter(Loading):
 
     def _run_root(self, function: FunctionValue) -> None:
         self.reached.add(id(function.node))
-        self.budget = ROOT_BUDGET
+        self.budget = min(ROOT_BUDGET, self._left_for(function.path))
         receiver: Value | None = None
         if function.owner is not None and function.kind_of_method != "static":
             receiver = (
@@ -138,11 +141,16 @@ class Interpreter(Loading):
             self.run_function(inner, function, function.node)
         except BudgetSpent:
             self.trace.truncated.add(function.path)
+            self.spent[function.path] = self.spent.get(function.path, 0) + ROOT_BUDGET // 2
         except RecursionError:
             self.trace.failed.setdefault(function.path, f"{function.qualified}: nested too deeply")
         finally:
             self.frames.clear()
             self._reset_position()
+
+    def _left_for(self, path: str) -> int:
+        """Statements left for one more root of a file: less after each that was cut short."""
+        return max(600, FILE_BUDGET - self.spent.get(path, 0))
 
     def _base_frame(self, path: str) -> Frame:
         env = self.load_module(path)

@@ -131,9 +131,8 @@ class Calls(Library):
         if module.cls is not None:
             method = module.cls.method("forward") or module.cls.method("__call__")
             if isinstance(method, FunctionValue):
-                bound = self.bind_method(method, module)
-                inside = self.call_function(bound, arguments, keywords, node)
-                return self._as_result(module, inside, node)
+                inside = self._forward_of_class(method, module, arguments, keywords, node)
+                return self._as_result(module, inside, node, (*arguments, *keywords.values()))
             if "torch.nn.Sequential" in module.cls.bases:
                 return self._sequential(module, arguments, node)
         last = module.made_by.rsplit(".", 1)[-1]
@@ -166,6 +165,29 @@ class Calls(Library):
                     result.kind, result.dim = arguments[0].kind, arguments[0].dim
         return result
 
+    def _forward_of_class(
+        self, method: FunctionValue, module: Value, a: list[Value], k: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """The body of a class's forward, played once per instance and grad mode, and for few instances of a class.
+
+        A network is made of many instances of few classes: their bodies say the same."""
+        shapes = tuple((v.role, v.kind, v.is_constant, type(v).__name__) for v in (*a, *k.values()))
+        own = (id(method.node), id(module), self.grad, shapes)
+        found = self.forwards.get(own)
+        if found is not None:
+            return found
+        shared = (id(method.node), self.grad, module.has_parameters is not False, shapes)
+        count, known = self.forwards_by_class.get(shared, (0, None))
+        if known is not None and count >= 2:
+            return known
+        inside = self.call_function(self.bind_method(method, module), a, k, node)
+        self.forwards[own] = inside
+        self.forwards_by_class[shared] = (count + 1, inside)
+        return inside
+
+    forwards: dict[tuple[Any, ...], Value]
+    forwards_by_class: dict[tuple[Any, ...], tuple[int, Value | None]]
+
     def _sequential(self, module: Value, arguments: list[Value], node: ast.AST) -> Value:
         value = arguments[0] if arguments else self.make(node, "unknown")
         children = [c for k, c in module.attributes.items() if k.isdigit() or c.role == "module" or "()" in c.uses]
@@ -183,18 +205,20 @@ class Calls(Library):
     def _compute_quietly(self, module: Value, value: Value, node: ast.AST) -> Value:
         return self._compute(module, [value], {}, node)
 
-    def _as_result(self, module: Value, inside: Value, node: ast.AST) -> Value:
-        """What a module returned: the inner value, seen as the module's output."""
+    def _as_result(
+        self, module: Value, inside: Value, node: ast.AST, inputs: tuple[Value, ...] = ()
+    ) -> Value:
+        """What a module returned: the inner value, seen as the module's output. `inputs` are ancestors too."""
         if isinstance(inside, Container) and inside.shape_name in ("tuple", "list", "dict") and inside.elements():
-            made = self.container(node, inside.shape_name, [self._as_result(module, i, node) for i in inside.items])
-            made.entries = {k: self._as_result(module, v, node) for k, v in inside.entries.items()}
+            made = self.container(node, inside.shape_name, [self._as_result(module, i, node, inputs) for i in inside.items])
+            made.entries = {k: self._as_result(module, v, node, inputs) for k, v in inside.entries.items()}
             made.parents = (*made.items, *made.entries.values(), inside)
             made.open = inside.open
             return made
         if inside.is_constant or inside.role in ("number", "array", "module"):
             return inside
         made_result = self.make(
-            node, "forward-result", (inside,), callee=module, role=inside.role, kind=inside.kind, dim=inside.dim
+            node, "forward-result", (inside, *inputs), callee=module, role=inside.role, kind=inside.kind, dim=inside.dim
         )
         made_result.shape = inside.shape
         return made_result

@@ -63,6 +63,9 @@ class Loading(Methods):
         self.trace.imports.setdefault(path, set())
         saved = (self.root, self.stack, self.loops, self.iterations, self.guards, self.contexts, self.grad, self.budget)
         saved_functions = self.active_functions
+        # Attributes set at import stay on their objects; the heap only tells apart the paths of one root.
+        saved_heap, self.heap = self.heap, {}
+        saved_modes, self.modes = self.modes, {}
         self.root = Root("script", path, "", Place(path, 1))
         self.trace.roots.append(self.root)
         self.stack, self.loops, self.iterations, self.guards, self.contexts = [], [], [], [], []
@@ -85,6 +88,7 @@ class Loading(Methods):
                 saved
             )
             self.active_functions = saved_functions
+            self.heap, self.modes = saved_heap, saved_modes
         return env
 
     def constant_at(self, place: Place, value: object) -> Value:

@@ -16,9 +16,9 @@ from engine.trace.values import Choice, Constant, Container, Value
 E = TypeVar("E", bound=Event)
 
 #: Statements that one root may execute, loop passes and followed calls included.
-ROOT_BUDGET = 12_000
-#: Events that one root may emit.
-EVENT_BUDGET = 12_000
+ROOT_BUDGET = 6_000
+#: The same for all roots of a file together, once some were cut short.
+FILE_BUDGET = 16_000
 #: Calls into the project that may be nested.
 MAX_DEPTH = 24
 

@@ -184,7 +184,7 @@ class Value:
         if self.op in ("parameter-of-function", "attribute", "unknown"):
             return None
         if self.op == "forward-result" and self.callee is not None:
-            inside = any_graph(self.parents)
+            inside = any_graph(self.parents[:1])
             return inside if inside is not None else (None if self.grad is None else True)
         if self.op in ("call", "method-call") and self.callee is not None:
             source = self.callee.origin
