@@ -32,7 +32,9 @@ def show(console: Console, shown: Shown) -> None:
     )  # fmt: skip
     console.print(Panel(heading, title=f"Pull request · {pull.repository.full_name}", title_align="left"))
     if shown.check is not None:
-        show_check(console, shown.check)
+        # The summary comment repeats the check's summary: once is enough here.
+        said = any((shown.check.summary or "").strip() in comment.body for comment in shown.comments)
+        show_check(console, shown.check, with_summary=not said)
     if shown.threads:
         console.print(Rule("Review comments", align="left", style="cyan"))
     for thread in shown.threads:
@@ -44,14 +46,14 @@ def show(console: Console, shown: Shown) -> None:
     console.print(Text(f"\n{requests} requests to the stand-in for GitHub, {writes} of them writes.", style="dim"))
 
 
-def show_check(console: Console, check: CheckRun) -> None:
+def show_check(console: Console, check: CheckRun, *, with_summary: bool) -> None:
     mark, colour = MARKS.get(check.conclusion or "", ("●", "yellow"))
     console.print(Rule("Check run", align="left", style="cyan"))
     line = Text.assemble(
         (f"{mark} {check.name}", f"bold {colour}"), f"  {check.conclusion or check.status}  ", check.title or ""
     )
     console.print(Padding(line, (0, 2)))
-    for text in (check.summary, check.text):
+    for text in (check.summary if with_summary else None, check.text):
         if text:
             console.print(Padding(Markdown(for_terminal(text)), (0, 2)))
     if not check.annotations:

@@ -29,6 +29,8 @@ def test_the_sample_is_reviewed_and_shown(tmp_path: Path) -> None:
         "validation-without-eval",
         "Suggested change",
         "GiB",
+        "does not fit rtx-4090",
+        "What would save memory",
     ):
         assert words in done.stdout, done.stdout
 
