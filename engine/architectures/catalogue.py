@@ -75,7 +75,9 @@ class Family(BaseModel):
     module: str
     prefix: str = Field(description="what the class names begin with, e.g. Llama")
     config_class: str = ""
-    classes: dict[str, str] = Field(default_factory=dict, description="heads whose class name does not follow from the prefix")
+    classes: dict[str, str] = Field(
+        default_factory=dict, description="heads whose class name does not follow from the prefix"
+    )
     aliases: dict[str, str] = Field(default_factory=dict)
     defaults: dict[str, Any] = Field(default_factory=dict)
     source: str = ""
@@ -96,7 +98,7 @@ class Checkpoint(BaseModel):
     also: tuple[str, ...] = ()
 
     def configuration(self, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The model type's defaults, this checkpoint's own values over them, then `overrides` (nested dictionaries are merged)."""
+        """The model type's defaults, the checkpoint's values over them, then `overrides`; nested values are merged."""
         return configuration(self.model_type, _merged(self.config, overrides or {}))
 
 
@@ -185,7 +187,7 @@ def defaults(model_type: str) -> dict[str, Any]:
 
 
 def configuration(model_type: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What `XConfig(**values)` holds: the defaults, the values (aliases resolved), and what the class derives from others."""
+    """What `XConfig(**values)` holds: the defaults, the values (aliases resolved), and what is derived from others."""
     aliases = attribute_aliases(model_type)
     given = {aliases.get(name, name): value for name, value in (values or {}).items()}
     merged = _merged(defaults(model_type), given)
@@ -284,8 +286,9 @@ _QUANTISED = re.compile(r"(-bnb-4bit|-unsloth-bnb-4bit|-4bit|-awq|-gptq|-gptq-in
 def lookup(name: str, library: Library | None = None) -> Checkpoint | None:
     """The checkpoint published under a name.
 
-    Mirrors of the same weights are found by the last part of the name (`NousResearch/Llama-2-7b-hf`), and timm's names with
-    or without `timm/`, `hf_hub:` and the tag of the weights after the dot. A local folder is never taken for a published name.
+    Mirrors of the same weights are found by the last part of the name (`NousResearch/Llama-2-7b-hf`), and timm's
+    names with or without `timm/`, `hf_hub:` and the tag of the weights after the dot. A local folder is never taken
+    for a published name.
     """
     if name.startswith((".", "/", "~")) or not name.strip():
         return None
