@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from engine.memory.allocator import CapacityError
 from engine.memory.tensors import (
@@ -12,6 +12,7 @@ from engine.memory.tensors import (
     checkpointing,
     convolution,
     creation,
+    distributions,
     dtypes,
     indexing,
     linear_algebra,
@@ -171,6 +172,25 @@ def _functional_call(target: Any, parameters: Any, args: Any = (), kwargs: Any =
             table[name] = value
 
 
+def _func_grad(function: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+    value_and = _grad_and_value(function, argnums, has_aux)
+    return lambda *args, **kwargs: (value_and(*args, **kwargs)[0], value_and(*args, **kwargs)[1][1]) if has_aux else value_and(*args, **kwargs)[0]
+
+
+def _grad_and_value(function: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+    """Gradients with respect to the tensors of one argument, by an ordinary backward."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with modes.enable_grad():
+            value = function(*args, **kwargs)
+        loss = value[0] if has_aux else value
+        leaves, spec = trees.tree_flatten(args[argnums if isinstance(argnums, int) else argnums[0]])
+        found = modes.gradients_of(loss, [x for x in leaves if isinstance(x, Tensor)], allow_unused=True)
+        return trees.tree_unflatten(list(found), spec), value
+
+    return call
+
+
 def _vmap(function: Any, in_dims: Any = 0, out_dims: Any = 0, **kwargs: Any) -> Any:
     machine.current.note("vmap: the function is run on the whole batch")
     return function
@@ -217,6 +237,7 @@ def _distributed() -> Namespace:
         "get_rank": _always(0), "get_node_local_rank": _always(0), "get_world_size": lambda *a: machine.current.world_size, "is_nccl_available": _always(True), "is_torchelastic_launched": _always(True),
         "new_group": lambda *a, **k: _Inert(), "get_backend": _always("nccl"), "get_process_group_ranks": _always([0]),
         "ReduceOp": _namespace("torch.distributed.ReduceOp", dict.fromkeys(("SUM", "AVG", "MAX", "MIN", "PRODUCT"), "op")), "group": _namespace("torch.distributed.group", {"WORLD": None}),
+        "nn": _namespace("torch.distributed.nn", {"all_reduce": _first, "functional": _namespace("torch.distributed.nn.functional", {"all_gather": lambda x, *a, **k: [x], "all_reduce": _first})}),
         "ProcessGroup": _Inert, "Backend": _Inert,
     })  # fmt: skip
 
@@ -244,7 +265,7 @@ def _nn() -> Namespace:
     entries["attention"] = _namespace("torch.nn.attention", {"sdpa_kernel": _sdpa_kernel, "SDPBackend": kernels})
     everything = _namespace("torch.nn.modules", dict(entries))
     for part in ("module", "container", "linear", "conv", "batchnorm", "normalization", "activation", "loss", "rnn", "transformer", "sparse", "dropout", "pooling", "upsampling", "instancenorm"):
-        setattr(everything, part, _namespace(f"torch.nn.modules.{part}", dict(entries) | {"_BatchNorm": layers._BatchNorm, "_ConvNd": layers._Conv, "_Loss": module.Module}))
+        setattr(everything, part, _namespace(f"torch.nn.modules.{part}", dict(entries) | {"_BatchNorm": layers._BatchNorm, "_ConvNd": layers._Conv, "_ConvTransposeNd": layers._ConvTranspose, "_NormBase": layers._BatchNorm, "_Loss": module.Module}))
     everything.utils = _namespace("torch.nn.modules.utils", {f"_{word}": _tupled(n) for n, word in enumerate(("single", "pair", "triple", "quadruple"), 1)})  # type: ignore[attr-defined]
     entries["modules"] = everything
     return _namespace("torch.nn", entries)
@@ -296,7 +317,7 @@ def build() -> Namespace:
         detach=lambda x: x.detach(), numpy=_nothing, is_same_size=lambda a, b: a.shape == b.shape, is_nonzero=lambda x: bool(x),
         _dynamo=_namespace("torch._dynamo", {"config": _Flag(), "disable": _custom, "reset": _nothing, "optimize": lambda *a, **k: _first, "mark_dynamic": _nothing, "graph_break": _nothing}),
         _inductor=_namespace("torch._inductor", {"config": _Flag()}), compiler=_namespace("torch.compiler", {"disable": _custom, "allow_in_graph": _custom, "is_compiling": _always(False), "reset": _nothing, "cudagraph_mark_step_begin": _nothing}),
-        jit=_namespace("torch.jit", {"script": _custom, "trace": _first, "ignore": _custom, "unused": _custom, "export": _custom, "is_scripting": _always(False), "is_tracing": _always(False), "ScriptModule": module.Module, "Final": Any, "script_method": _custom, "annotate": lambda kind, value: value}),
+        jit=_namespace("torch.jit", {"script": _custom, "trace": _first, "ignore": _custom, "unused": _custom, "export": _custom, "is_scripting": _always(False), "is_tracing": _always(False), "ScriptModule": module.Module, "Final": Final, "script_method": _custom, "annotate": lambda kind, value: value}),
         _foreach_add_=_nothing, _foreach_mul_=_nothing, _foreach_lerp_=_nothing, _foreach_copy_=_nothing, _foreach_sub_=_nothing, _foreach_div_=_nothing,
         _foreach_zero_=_nothing, _foreach_norm=lambda xs, *a, **k: [new((), x.dtype, x.storage.device) for x in xs],
     )  # fmt: skip
@@ -315,13 +336,16 @@ def build() -> Namespace:
     schedules = _namespace("torch.optim.lr_scheduler", schedulers.SCHEDULERS)
     entries["optim"] = _namespace("torch.optim", {**optimizers.OPTIMIZERS, "lr_scheduler": schedules, "swa_utils": averaging, "optimizer": _namespace("torch.optim.optimizer", {"Optimizer": optimizers.Optimizer, "required": object()}),
                                                   **{n.lower(): _namespace(f"torch.optim.{n.lower()}", {n: c}) for n, c in optimizers.OPTIMIZERS.items() if n != "Optimizer"}})  # fmt: skip
-    saved = {"checkpoint": checkpointing.checkpoint, "checkpoint_sequential": checkpointing.checkpoint_sequential}
+    saved = {"get_device_states": lambda *args: ([], []), "set_device_states": _nothing, "checkpoint": checkpointing.checkpoint, "checkpoint_sequential": checkpointing.checkpoint_sequential}
     entries["utils"] = _namespace("torch.utils", {"checkpoint": _namespace("torch.utils.checkpoint", saved), "_pytree": _namespace("torch.utils._pytree", trees.PYTREE),
                                                     "model_zoo": _namespace("torch.utils.model_zoo", {"load_url": _always({})}), "hooks": _namespace("torch.utils.hooks", {"RemovableHandle": _Inert})})
     entries["profiler"] = _namespace("torch.profiler", {"profile": _Inert, "record_function": _Inert, "schedule": _Inert, "tensorboard_trace_handler": _Inert,
                                                         "ProfilerActivity": _namespace("torch.profiler.ProfilerActivity", {"CPU": 0, "CUDA": 1})})  # fmt: skip
-    entries["func"] = _namespace("torch.func", {"functional_call": _functional_call, "vmap": _vmap})
+    entries["func"] = _namespace("torch.func", {"functional_call": _functional_call, "vmap": _vmap, "grad_and_value": _grad_and_value, "grad": _func_grad})
     entries["vmap"] = _vmap
+    kinds = {name: _namespace(f"torch.distributions.{name}", {kind: distributions.DISTRIBUTIONS[kind]}) for name, kind in distributions.KINDS.items()}
+    kinds["kl"] = _namespace("torch.distributions.kl", {"kl_divergence": distributions.kl_divergence})
+    entries["distributions"] = _namespace("torch.distributions", distributions.DISTRIBUTIONS | kinds)
     entries["fx"] = _namespace("torch.fx", {"wrap": _first, "symbolic_trace": _first})
     entries["hub"] = _namespace("torch.hub", {"set_dir": _nothing, "get_dir": _always(""), "load_state_dict_from_url": _always({})})
     entries["serialization"] = _namespace("torch.serialization", {"add_safe_globals": _nothing})

@@ -67,7 +67,7 @@ def layer_norm(x: Tensor, normalized_shape: Any, weight: Tensor | None = None, b
     n = len(wanted)
     if x.shape[len(x.shape) - n :] != wanted:
         raise TensorError(f"Given normalized_shape={list(wanted)}, expected input with shape [*, {list(wanted)}], but got {list(x.shape)}")
-    x = contiguous(x)
+    # The kernel reads a contiguous copy that does not outlive it; what is saved is the input itself.
     out = new(x.shape, x.dtype, x.storage.device)
     shape = (*x.shape[: len(x.shape) - n], *[1] * n)
     return _recorded(out, x, weight, bias, _statistics(shape, x), _statistics(shape, x))
@@ -76,7 +76,6 @@ def layer_norm(x: Tensor, normalized_shape: Any, weight: Tensor | None = None, b
 @functional
 def rms_norm(x: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     wanted = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    x = contiguous(x)
     out_dtype = x.dtype if weight is None else dtypes.promote(x.dtype, weight.dtype)
     if weight is not None and weight.dtype is not x.dtype:
         wide = convert(x, dtypes.float32, x.storage.device)
