@@ -45,7 +45,7 @@ class Outcome:
     observations: Observations
     notes: tuple[str, ...]
     problem: str | None
-    modules: Mapping[str, Any] = field(default_factory=dict)
+    faults: int = 0
     files: tuple[str, ...] = ()
 
     @property
@@ -56,7 +56,8 @@ class Outcome:
             return False
         if seen.steps >= 2 or (seen.steps == 1 and self.problem is None):
             return True
-        return seen.steps == 0 and seen.model_calls > 0 and seen.backwards == 0 and self.problem is None
+        idle = seen.steps == 0 and seen.backwards == 0
+        return idle and seen.model_calls > 0 and self.problem is None and not self.faults
 
 
 def shadow_run(
@@ -145,6 +146,7 @@ def _run(
             observations=watcher.finish(),
             notes=(*launch.notes, *interpreter.notes, *machine.notes),
             problem=problem,
+            faults=len(interpreter.faults),
             files=tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")) + (launch.script,),
         )
         interpreter.modules.clear()

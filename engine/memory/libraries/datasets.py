@@ -61,7 +61,7 @@ class Dataset:
 
     def __init__(self, interpreter: Interpreter, row: Mapping[str, Any] | None = None, rows: int = ROWS) -> None:
         self.preflight_interpreter = interpreter
-        self.row: dict[str, Any] = dict(row) if row is not None else Row()
+        self.row: dict[str, Any] = dict(row) if row is not None else Row(text=AnyText("<text>"), label=1)
         self.rows = rows
         self.transform: Any = None
         self.as_tensors = False

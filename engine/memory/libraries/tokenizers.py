@@ -257,6 +257,8 @@ def pad_collate(items: Any) -> dict[str, Any]:
     first = items[0]
     result: dict[str, Any] = {}
     for key in first:
+        if key in ("label", "label_ids") and "labels" in list(first):
+            continue
         values = [as_tensor(item[key]) for item in items]
         if not is_tensor(values[0]):
             continue

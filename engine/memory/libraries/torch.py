@@ -19,6 +19,9 @@ _OWN: dict[str, Any] = {
     "torch.utils.data": torch_data.make_module,
     "torch.utils.tensorboard": torch_data.make_tensorboard,
 }
+_SPLIT_MODULES = frozenset(
+    {"torch.nn.modules", "torch.optim", "torch.cuda.amp", "torch.nn.parallel", "torch.nn.utils", "torch.amp", "torch.autograd"}
+)
 _TAKES_ARRAYS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.FloatTensor", "torch.LongTensor"})
 
 
@@ -60,6 +63,10 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         found = _over_arrays(found)
     if dotted.startswith("torch.optim.") and interpreter.state.get("changes") and isinstance(found, type):
         found = optimizer_class(interpreter, dotted.rpartition(".")[2], found)
+    parent, _, leaf = dotted.rpartition(".")
+    if found is None and leaf.islower() and parent in _SPLIT_MODULES:
+        # torch.nn.modules.conv, torch.optim.adamw ...: files whose names their package offers too.
+        found = Namespace(dotted, {"__name__": dotted}, missing=lambda name: provide(interpreter, f"{parent}.{name}"))
     if found is None and any(own.startswith(dotted + ".") for own in _OWN):
         found = inspect
     if inspect.ismodule(found) or isinstance(found, TorchNamespace):

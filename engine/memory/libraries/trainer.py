@@ -13,7 +13,7 @@ from engine.memory.libraries.mixed_precision import wrap_forward
 from engine.memory.libraries.tokenizers import collators
 from engine.memory.libraries.torch_data import is_tensor, make_loader
 from engine.memory.program.unknown import Unknown
-from engine.memory.tensors import namespace
+from engine.memory.tensors import Adafactor, namespace
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -190,7 +190,7 @@ def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
     if name in ("adamw_torch_fused", "adamw_fused", "adamw_apex_fused"):
         return namespace("torch.optim.AdamW")(groups, fused=True, **rate)
     table = {"adafactor": "Adafactor", "sgd": "SGD", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adam": "Adam"}
-    kind = namespace(f"torch.optim.{table.get(name, 'AdamW')}")
+    kind = Adafactor if name == "adafactor" else namespace(f"torch.optim.{table.get(name, 'AdamW')}")
     if name not in table and not name.startswith("adamw"):
         interpreter.note(f"the optimizer {name} is assumed to keep what AdamW keeps")
     return kind(groups, **rate)

@@ -10,7 +10,7 @@ from engine.memory.libraries import published, tokenizers
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
 from engine.memory.program.unknown import Unknown
-from engine.memory.tensors import namespace
+from engine.memory.tensors import Adafactor, namespace
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -126,7 +126,7 @@ def _fixed(interpreter: Interpreter) -> dict[str, Any]:
         return Unknown("transformers.pipeline is not modelled")
 
     def adafactor(parameters: Any, **options: Any) -> Any:
-        return namespace("torch.optim.Adafactor")(parameters, **{k: v for k, v in options.items() if k in ("lr", "weight_decay")})
+        return Adafactor(parameters, **options)
 
     class HfArgumentParser:
         """`HfArgumentParser`: dataclasses filled from the launch's arguments and their defaults."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 MIN_ITERATIONS = 3
 MAX_BACKWARD_ONLY = 64
+MAX_FORWARD_ONLY = 24
 
 
 class LoopWatch:
@@ -40,6 +41,9 @@ class LoopWatch:
         if activity.backwards != self.backwards:
             self.backwards = activity.backwards
             return activity.steps == 0 and self.iterations >= MAX_BACKWARD_ONLY
+        if self.interpreter.grad_enabled() and self.iterations >= MAX_FORWARD_ONLY:
+            self.interpreter.note(f"{self.place}: the loop builds graphs and never goes backward; it was left early")
+            return True
         self.quiet = self.quiet + 1 if (live, peak) == (self.live, self.peak) else 0
         self.live, self.peak = live, peak
         if self.iterations >= MIN_ITERATIONS and self.quiet:

@@ -390,6 +390,10 @@ class Interpreter:
             return 0, 0
         return self.device.allocator.allocated, self.device.allocator.peak_allocated
 
+    def grad_enabled(self) -> bool:
+        """Whether autograd records now."""
+        return self.device is not None and bool(self.device.grad_enabled)
+
     def after_step(self, optimizer: Any) -> None:
         """An optimizer has stepped: the first step ends the warm-up, enough of them end the run."""
         activity = self.activity
