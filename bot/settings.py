@@ -39,7 +39,7 @@ class Settings(BaseModel):
     write_interval_seconds: Annotated[float, Field(ge=0)] = 1.0
     """Least time between two writes of one installation; GitHub asks for one second."""
     analysis_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """Wall-clock limit of one analysis process."""
+    """Processor time that one analysis process may take; on the clock four times as much."""
     analysis_memory_bytes: Annotated[int, Field(gt=0)] = 2 * 2**30
     """Address-space limit of one analysis process."""
     retention_days: Annotated[int, Field(ge=1)] = 7

@@ -25,6 +25,9 @@ MOST_PROBES = 24
 """Runs spent on finding the files that break an analysis."""
 PROBE_SHARE = 0.25
 """Part of the time limit that one such run gets."""
+LEAST_PROBE_SECONDS = 3.0
+"""Starting the process and loading the engine takes about one."""
+WALL_FACTOR = 4
 ERROR_BYTES = 4000
 
 
@@ -34,7 +37,11 @@ class AnalysisBroken(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one analysis process: wall-clock seconds and bytes of address space."""
+    """Limits of one analysis process: seconds of processor time and bytes of address space.
+
+    Processor time, because on a busy machine the clock on the wall would blame files that are fine; a process that
+    waits for nothing is ended by the wall's clock at `WALL_FACTOR` times as much.
+    """
 
     seconds: float
     memory_bytes: int
@@ -110,7 +117,7 @@ class _Material:
         settings = self.settings if memory else self.settings.model_copy(update={"memory": False})
         return Request(
             memory_bytes=limits.memory_bytes,
-            cpu_seconds=max(1, round(limits.seconds) + 1),
+            cpu_seconds=max(1, round(limits.seconds)),
             contents=self.contents,
             base={path: key for path, key in self.base.items() if path not in without},
             head={path: key for path, key in self.head.items() if path not in without},
@@ -158,7 +165,7 @@ class ProcessAnalyst:
 
     async def _broken_files(self, material: _Material) -> dict[str, str]:
         """Return the changed files that alone break an analysis, each with the reason."""
-        limits = Limits(max(1.0, self._limits.seconds * PROBE_SHARE), self._limits.memory_bytes)
+        limits = Limits(max(LEAST_PROBE_SECONDS, self._limits.seconds * PROBE_SHARE), self._limits.memory_bytes)
         broken: dict[str, str] = {}
         suspects: list[Sequence[ChangedFile]] = [[file for file in material.changed if file.filename in material.head]]
         for _ in range(MOST_PROBES):
@@ -207,10 +214,10 @@ class ProcessAnalyst:
                 start_new_session=True,
             )
             try:
-                async with asyncio.timeout(limits.seconds):
+                async with asyncio.timeout(limits.seconds * WALL_FACTOR):
                     output, errors = await process.communicate(request.model_dump_json().encode("utf-8"))
             except TimeoutError:
-                return _Outcome(None, f"the analysis took longer than {limits.seconds:.0f} seconds")
+                return _Outcome(None, f"the analysis took longer than {limits.seconds * WALL_FACTOR:.0f} seconds")
             finally:
                 if process.returncode is None:
                     with contextlib.suppress(ProcessLookupError):
@@ -228,7 +235,7 @@ def _reason(code: int, errors: str, limits: Limits) -> str:
     if "MemoryError" in last or "bad_alloc" in errors or code == -signal.SIGKILL:
         return f"the analysis needed more than {limits.memory_bytes / 2**30:.1f} GiB of memory"
     if code == -signal.SIGXCPU:
-        return f"the analysis took longer than {limits.seconds:.0f} seconds"
+        return f"the analysis took more than {limits.seconds:.0f} seconds of processor time"
     if code < 0:
         return f"the analysis was ended by {signal.Signals(-code).name}"
     return f"the analysis failed: {last.partition(':')[0] or f'exit code {code}'}"
