@@ -48,6 +48,8 @@ class Interpreter(Loading):
         self.forwards = {}
         self.spent: dict[str, int] = {}
         self.forwards_by_class = {}
+        self.dull = {}
+        self.templates = {}
 
     def constant_at(self, place: Place, value: object) -> Value:
         return Constant(place=place, op="literal", value=value, name=str(value))
@@ -114,7 +116,7 @@ class Interpreter(Loading):
 
     def _run_root(self, function: FunctionValue) -> None:
         self.reached.add(id(function.node))
-        self.budget = min(ROOT_BUDGET, self._left_for(function.path))
+        given = self.budget = min(ROOT_BUDGET, self._left_for(function.path))
         receiver: Value | None = None
         if function.owner is not None and function.kind_of_method != "static":
             receiver = (
@@ -141,16 +143,20 @@ class Interpreter(Loading):
             self.run_function(inner, function, function.node)
         except BudgetSpent:
             self.trace.truncated.add(function.path)
-            self.spent[function.path] = self.spent.get(function.path, 0) + ROOT_BUDGET // 2
         except RecursionError:
             self.trace.failed.setdefault(function.path, f"{function.qualified}: nested too deeply")
+        except Exception as problem:  # one function that can not be followed costs only itself
+            reason = f"{function.qualified} could not be followed: {type(problem).__name__}: {problem}"
+            self.trace.failed.setdefault(function.path, reason)
         finally:
             self.frames.clear()
             self._reset_position()
+            used = given - max(0, self.budget)
+            self.spent[function.path] = self.spent.get(function.path, 0) + used
 
     def _left_for(self, path: str) -> int:
-        """Statements left for one more root of a file: less after each that was cut short."""
-        return max(600, FILE_BUDGET - self.spent.get(path, 0))
+        """Statements left for one more root of a file; a little even where the others used up the file's share."""
+        return max(400, FILE_BUDGET - self.spent.get(path, 0))
 
     def _base_frame(self, path: str) -> Frame:
         env = self.load_module(path)
@@ -211,7 +217,7 @@ class Interpreter(Loading):
                     value = self.make(member_node(cls), "parameter-of-function", name=name)
                     value.default = member
                     self.set_attribute(instance, name, value)
-        except (BudgetSpent, RecursionError):
+        except Exception:  # budget, recursion, or code that can not be followed: the instance keeps what it has
             self.trace.truncated.add(cls.path)
         finally:
             self.frames = saved_frames

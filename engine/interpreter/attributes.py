@@ -332,7 +332,7 @@ class Attributes(Machine):
             return item
         if value.role == "module":
             return self._submodule(value, self.make(node, "unknown"), node)
-        if value.op == "items":
+        if value.op == "items" and value.parents:
             key = self.make(node, "name", role="string")
             return self.container(node, "tuple", [key, self.element_of(value.parents[0], node)])
         if value.role in ("tensor", "array") or value.op in ("forward-result", "call", "method-call", "getattr"):

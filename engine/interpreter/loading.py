@@ -75,6 +75,7 @@ class Loading(Methods):
         frame = Frame(path=path, env=env, globals=env)
         env["__name__"] = self.constant_at(Place(path, 1), "__main__")
         env["__file__"] = self.constant_at(Place(path, 1), path)
+        depth = len(self.frames)
         self.frames.append(frame)
         try:
             self.execute(module.tree.body)
@@ -82,8 +83,10 @@ class Loading(Methods):
             self.trace.truncated.add(path)
         except RecursionError:
             self.trace.failed[path] = "nested too deeply"
+        except Exception as problem:  # a file that can not be followed costs only itself
+            self.trace.failed[path] = f"could not be followed: {type(problem).__name__}: {problem}"
         finally:
-            self.frames.pop()
+            del self.frames[depth:]
             (self.root, self.stack, self.loops, self.iterations, self.guards, self.contexts, self.grad, self.budget) = (
                 saved
             )
