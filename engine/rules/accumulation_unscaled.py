@@ -8,7 +8,7 @@ from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Guard, Step, Trace
-from engine.trace.events import Backward, Divided, InPlaceUpdate, LossCall, ZeroGrad
+from engine.trace.events import Backward, Divided, InPlaceUpdate, LossCall, OptimizerStep, ZeroGrad
 
 _SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
 
@@ -17,6 +17,8 @@ _SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
 def check(trace: Trace) -> Iterator[Draft]:
     for scope in step_scopes(trace):
         guard = modulo_guard(scope.step, scope.loop)
+        if guard is None:
+            yield from _inner_loop(trace, scope)
         if guard is None or scope.loop is None or not _accumulates(scope, guard):
             continue
         for backward in backwards_before(scope)[:1]:
@@ -34,6 +36,29 @@ def check(trace: Trace) -> Iterator[Draft]:
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
                 fix=_fix(trace, backward, guard),
             )
+
+
+def _inner_loop(trace: Trace, scope: StepScope) -> Iterator[Draft]:
+    """An inner loop that counts micro-batches, with the optimizer's step after it."""
+    for backward in backwards_before(scope)[:1]:
+        inner = backward.loops[len(scope.step.loops) :]
+        if scope.loop is None or scope.loop not in backward.loops or len(inner) != 1 or inner[0].kind != "range":
+            continue
+        loop = inner[0]
+        zeros = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
+        steps = {step.place for step in scope.of(OptimizerStep)}
+        if loop in scope.step.loops or loop.count == 1 or not zeros or any(loop in zero.loops for zero in zeros):
+            continue
+        if backward.via in _SCALES_ITSELF or backward.gradient is not None or len(steps) != 1:
+            continue
+        if _scaled(trace, backward) or _gradients_scaled(scope) or loop not in backward.loss.loops:
+            continue
+        yield Draft(
+            backward.place,
+            "The loss of each micro-batch is back-propagated whole, and the optimizer steps once after this loop: "
+            "gradients are their sum, and the effective learning rate grows with their number. Divide the loss by it.",
+            (Step(loop.place, "the micro-batches"), Step(scope.step.place, "the step")),
+        )
 
 
 def _accumulates(scope: StepScope, guard: Guard) -> bool:

@@ -23,11 +23,12 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if given is None or not _flat(given):
             continue
+        place = event.place if isinstance(event, FunctionalDropout) else event.module.origin.place
         yield Draft(
-            event.place,
+            place,
             "Dropout2d drops whole channels and expects (N, C, H, W); on flat features it does not drop single ones as "
             "meant. Use `Dropout`.",
-            (Step(given.place, "flat features"),),
+            (Step(given.place, "flat features"), Step(event.place, "applied here")),
         )
 
 

@@ -34,7 +34,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
             continue
         others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
-        of_other = [v for v in others if v is not update.target]
+        by_gradient = any(v.op == "grad" for operand in update.operands for v in operand.ancestors(limit=60))
+        of_other = [v for v in others if v is not update.target and not by_gradient]
         if not of_other or update.target.detached:
             continue
         yield Draft(

@@ -15,7 +15,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         target = update.target
         if update.grad is not True or target.role != "parameter" or target.requires_grad is False or target.detached:
             continue
-        if any(v.role == "parameter" and v is not target for o in update.operands for v in o.ancestors(limit=60)):
+        operands = [part for operand in update.operands for part in operand.ancestors(limit=60)]
+        averaged = any(part.role == "parameter" and part is not target for part in operands)
+        if update.how == "data" or (averaged and not any(part.op == "grad" for part in operands)):
             continue
         yield Draft(
             update.place,
@@ -25,8 +27,15 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(target.place, "the parameter"),),
         )
     for rebound in trace.of(Rebound):
+        if rebound.grad is False or not _from_gradient(rebound):
+            continue
         yield Draft(
             rebound.place,
             "This binds the loop variable to a new tensor: the parameter in the model does not change.",
             (Step(rebound.target.place, "the parameter"),),
         )
+
+
+def _from_gradient(rebound: Rebound) -> bool:
+    """Whether the new value is an update: computed from the parameter and something else."""
+    return rebound.value.op.startswith("operator")

@@ -8,7 +8,7 @@ from engine.rules.facts.distributed import distributed_by
 from engine.rules.facts.text import source_of
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Load, LoadStateDict
+from engine.trace.events import Load, LoadStateDict, Transfer
 
 
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
@@ -19,6 +19,15 @@ def check(trace: Trace) -> Iterator[Draft]:
         launched = distributed_by(trace, load)
         used = _used_as_state(trace, load)
         chosen = any(other.map_location is not None and other.excludes(load) for other in trace.family(load, Load))
+        moved = None if launched else _moved_after(trace, load)
+        if moved is not None and not chosen:
+            yield Draft(
+                load.place,
+                "The tensors are restored onto the device they were saved from and moved only afterwards: on a host "
+                "without that device this raises. Pass `map_location`.",
+                (Step(moved.place, "moved here"),),
+                severity="note",
+            )
         if launched is None or used is None or load.guarded("rank") or chosen:
             continue
         yield Draft(
@@ -38,6 +47,16 @@ def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:
             return used
         if used.state is not None and any(value is load.result for value in _receivers(used)):
             return used
+    return None
+
+
+def _moved_after(trace: Trace, load: Load) -> Transfer | None:
+    """A move of what was loaded to a device that the program chooses."""
+    for transfer in trace.of(Transfer):
+        if transfer.how != "to" or transfer.device.startswith("cpu") or load.result is None:
+            continue
+        if any(part is load.result for part in transfer.value.ancestors(limit=30)):
+            return transfer
     return None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.rules.facts.activations import activation_of, applied
 from engine.rules.rule import Draft, rule
-from engine.trace import Trace
-from engine.trace.events import LossCall
+from engine.trace import Step, Trace
+from engine.trace.events import Activation, LossCall
 
 _TAKES_LOGITS = frozenset({"cross_entropy", "binary_cross_entropy_with_logits"})
 
@@ -23,4 +23,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "no gradient. "
                 "Leave the last layer linear.",
                 applied(activation, loss, "the relu"),
+            )
+    for softmax in trace.of(Activation):
+        relu = softmax.input.activation if softmax.kind == "log_softmax" and softmax.input is not None else None
+        if relu is None or relu.kind != "relu" or not relu.parents:
+            continue
+        if activation_of(relu.parents[0], "logits") is not None:
+            yield Draft(
+                relu.place,
+                "The logits go through a relu right before log-softmax: none can fall below zero, and classes at zero "
+                "get no gradient. Leave the last layer linear.",
+                (Step(softmax.place, "normalised here"),),
             )

@@ -43,7 +43,9 @@ def forwards_by_place(trace: Trace) -> Iterator[list[Forward]]:
 
 def call_in_loop(forward: Forward, loop: Loop) -> Place:
     """The call in the body of a loop that leads to a forward pass."""
+    depth = len(forward.stack)
     for place in (*forward.stack, forward.place):
-        if place.path == loop.place.path and place.line >= loop.place.line:
+        inside = loop.place.line <= place.line <= max(loop.place.end_line, loop.place.line)
+        if place.path == loop.place.path and inside:
             return place
-    return forward.place
+    return forward.place if not depth else forward.stack[-1]

@@ -26,29 +26,32 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             or _consumed(trace, store)
         ):
             continue
-        own = [loop for loop in store.crossing if not _few(loop, store)]
+        own = [loop for loop in store.crossing if not _few(trace, loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
         if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
             yield store
 
 
-def _few(loop: Loop, store: Store) -> bool:
+def _few(trace: Trace, loop: Loop, store: Store) -> bool:
     """A loop of a known handful of iterations, or a comprehension, that keeps nothing beyond its function."""
     if loop.kind in ("comprehension", "literal"):
         return True
     held = isinstance(store.container, Container) and bool(store.container.held_as)
     if loop.trains or held:
         return False
-    if loop.kind in ("range", "while") and _inside_module(store):
+    if _inside_module(trace, store):
         return True
     return loop.count is not None and loop.count <= _HANDFUL
 
 
-def _inside_module(store: Store) -> bool:
+def _inside_module(trace: Trace, store: Store) -> bool:
     """A loop of a network's own computation, over layers or time."""
     owner = store.root.owner
-    return owner is not None and owner.role == "module" and not lightning_step(store)
+    if owner is not None and owner.role == "module" and not lightning_step(store):
+        return True
+    own = store.function.rpartition(".")[0]
+    return bool(own) and any(cls.name == own and cls.family == "module" for cls in trace.classes)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
