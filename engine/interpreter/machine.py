@@ -17,8 +17,8 @@ E = TypeVar("E", bound=Event)
 
 #: Statements that one root may execute, loop passes and followed calls included.
 ROOT_BUDGET = 6_000
-#: The same for all roots of a file together, once some were cut short.
-FILE_BUDGET = 16_000
+#: The same for all roots of a file together.
+FILE_BUDGET = 14_000
 #: Calls into the project that may be nested.
 MAX_DEPTH = 24
 
