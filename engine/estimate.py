@@ -240,7 +240,9 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
     """Every value of interest, with the place it was read from."""
     seen = run.observations
     python_files = [path for path in run.files if path.endswith((".py", ".ipynb"))]
-    others = [path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))][:50]
+    others = [
+        path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))
+    ][:50]
     declared = dict(seen.declared)
     values: dict[str, Any] = {
         "batch_size": declared.pop("batch_size", seen.batch_size),
@@ -256,10 +258,14 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
         key: locate(project, python_files, others, key, value) for key, value in values.items() if value is not None
     }
     if seen.precision is not None:
-        settings["precision"] = locate_word(project, [*python_files, *others], seen.precision, PRECISION_WORDS.get(seen.precision, seen.precision))
+        settings["precision"] = locate_word(
+            project, [*python_files, *others], seen.precision, PRECISION_WORDS.get(seen.precision, seen.precision)
+        )
     if seen.optimizer is not None:
         name = seen.optimizer.split("+")[0]
-        settings["optimizer"] = locate_word(project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(|optim\w*\s*[:=]")
+        settings["optimizer"] = locate_word(
+            project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(|optim\w*\s*[:=]"
+        )
     if seen.steps:
         words = r"checkpoint"
         settings["gradient_checkpointing"] = (
@@ -268,7 +274,9 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
             else Setting(value=False, assumed=True)
         )
     if seen.attention is not None:
-        settings["attention"] = locate_word(project, python_files, seen.attention, r"attn_implementation|scaled_dot_product_attention")
+        settings["attention"] = locate_word(
+            project, python_files, seen.attention, r"attn_implementation|scaled_dot_product_attention"
+        )
     for key, value in overrides.items():
         settings[key] = Setting(value=value, path="--set", line=None)
     return settings

@@ -1,4 +1,4 @@
-"""Changes of configuration applied to a running program: what a saving would alter, made without touching the source."""
+"""Changes of configuration applied to a running program: what a saving would alter, made without touching the source."""  # noqa: E501
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engine.project import Project
 
 NAMES: Mapping[str, str] = {
-    "batch_size": r"(micro_?|train_?|per_device_(train|eval)_?|per_gpu_)*(batch(_?size)?|bs|bsz)(_per_(gpu|device))?|samples_per_gpu|n_batch",
-    "sequence_length": r"(max_?)?(seq(uence)?|block|ctx|context|model_max)(_?(len(gth)?|size))?|max_len(gth)?|seqlen|n_ctx|n_positions",
+    "batch_size": r"(micro_?|train_?|per_device_(train|eval)_?|per_gpu_)*(batch(_?size)?|bs|bsz)(_per_(gpu|device))?|samples_per_gpu|n_batch",  # noqa: E501
+    "sequence_length": r"(max_?)?(seq(uence)?|block|ctx|context|model_max)(_?(len(gth)?|size))?|max_len(gth)?|seqlen|n_ctx|n_positions",  # noqa: E501
     "image_size": r"(img|image|input|crop)(_?size|_?res(olution)?)?|resolution|res|size|IMG",
     "precision": r"(mixed_)?precision|fp16|bf16|(torch_|weight_|compute_)?dtype|amp(_dtype)?|use_amp|half",
     "optimizer": r"optim(izer)?(_name|_type)?|opt",
@@ -73,7 +73,9 @@ def _named_literals(tree: ast.Module) -> Iterable[tuple[str, ast.expr]]:
                     yield keyword.arg, keyword.value
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             arguments = node.args.args
-            for argument, default in zip(arguments[len(arguments) - len(node.args.defaults) :], node.args.defaults, strict=True):
+            for argument, default in zip(
+                arguments[len(arguments) - len(node.args.defaults) :], node.args.defaults, strict=True
+            ):
                 yield argument.arg, default
             for argument, maybe in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
                 if maybe is not None:
@@ -120,7 +122,9 @@ def find_mention(project: Project, files: Iterable[str], key: str, value: Any) -
     return None
 
 
-def locate(project: Project, python_files: Iterable[str], other_files: Iterable[str], key: str, value: Any, **shown: Any) -> Setting:
+def locate(
+    project: Project, python_files: Iterable[str], other_files: Iterable[str], key: str, value: Any, **shown: Any
+) -> Setting:
     """`value` as a setting: with its place where it is written somewhere, else assumed."""
     if value is None or key not in NAMES:
         return Setting(value=value, assumed=True)

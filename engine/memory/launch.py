@@ -32,10 +32,35 @@ _ASSIGNMENT = re.compile(r"^(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)=(.
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?:(:?[-=])([^}]*))?\}|([A-Za-z_]\w*)|(\d)|\{(\d)(?:(:?[-=])([^}]*))?\})")
 _FOLDER = re.compile(r"\$\(\s*dirname\s+[^()]*\)")
 _ALL_ARGUMENTS = re.compile(r"\"?\$(\{[@*](:\d+)*\}|[@*])\"?")
-_COUNT_OPTIONS = {"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus", "--gpus_per_node"}
+_COUNT_OPTIONS = {
+    "--nproc_per_node",
+    "--nproc-per-node",
+    "--num_processes",
+    "--num-processes",
+    "--num_gpus",
+    "--gpus_per_node",
+}
 _NODE_OPTIONS = {"--nnodes", "--num_machines", "--num_nodes"}
-_LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "python", "python3", "torch.distributed.launch", "torch.distributed.run"}
-_FLAGS = {"--standalone", "--use_env", "--multi_gpu", "--no_python", "--use_deepspeed", "--use_fsdp", "-u", "--module", "-m"}
+_LAUNCHERS = {
+    "torchrun",
+    "accelerate",
+    "deepspeed",
+    "python",
+    "python3",
+    "torch.distributed.launch",
+    "torch.distributed.run",
+}
+_FLAGS = {
+    "--standalone",
+    "--use_env",
+    "--multi_gpu",
+    "--no_python",
+    "--use_deepspeed",
+    "--use_fsdp",
+    "-u",
+    "--module",
+    "-m",
+}
 
 
 def from_repository(project: Project, script: str) -> Launch:
@@ -105,7 +130,9 @@ def from_shell(project: Project, script: str, only: str | None = None) -> Launch
     return found
 
 
-def _command(project: Project, script: str, line: str, variables: dict[str, str], exported: dict[str, str]) -> Launch | None:
+def _command(
+    project: Project, script: str, line: str, variables: dict[str, str], exported: dict[str, str]
+) -> Launch | None:
     try:
         words = shlex.split(_expand(line, variables), comments=True)
     except ValueError:

@@ -124,7 +124,9 @@ class Watcher:
             fused=self.fused,
             gradient_checkpointing=bool(getattr(self.machine, "checkpoints", 0)) or self.checkpointing,
             attention="+".join(sorted(self.machine.sdpa_used)) or None,
-            accumulation_steps=max(1, round(activity.backwards / steps)) if steps and len(self.optimizer_names) == 1 else 1,
+            accumulation_steps=max(1, round(activity.backwards / steps))
+            if steps and len(self.optimizer_names) == 1
+            else 1,
             steps=steps,
             backwards=activity.backwards,
             model_calls=activity.model_calls,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.project import Project
     from hardware_catalog import Gpu
 
-MIN_SHARE = 0.01
+MIN_SHARE = 0.003
 """Options that save less than this share of what is occupied are not worth a line."""
 
 
@@ -110,30 +110,36 @@ OPTIONS: tuple[Option, ...] = (
         "trains adapters only: quality may differ",
         3.0,
         ("lora-16",),
-        lambda seen: _trains(seen)
-        and seen.evidence in ("catalogue", "config")
-        and (seen.parameters or 0) > 50_000_000
-        and "lora_rank" not in dict(seen.declared),
+        lambda seen: (
+            _trains(seen)
+            and seen.evidence in ("catalogue", "config")
+            and (seen.parameters or 0) > 50_000_000
+            and "lora_rank" not in dict(seen.declared)
+        ),
     ),
     Option(
         "load the base in 4 bits (NF4) with LoRA, rank 16",
         "slower matrix products; quality may differ",
         3.5,
         ("nf4", "lora-16"),
-        lambda seen: _trains(seen)
-        and seen.evidence in ("catalogue", "config")
-        and (seen.parameters or 0) > 300_000_000
-        and "quantization" not in dict(seen.declared),
+        lambda seen: (
+            _trains(seen)
+            and seen.evidence in ("catalogue", "config")
+            and (seen.parameters or 0) > 300_000_000
+            and "quantization" not in dict(seen.declared)
+        ),
     ),
     Option(
         "load the weights in 4 bits (NF4)",
         "slower matrix products; quality may differ",
         3.0,
         ("nf4",),
-        lambda seen: not _trains(seen)
-        and seen.evidence in ("catalogue", "config")
-        and (seen.parameters or 0) > 300_000_000
-        and "quantization" not in dict(seen.declared),
+        lambda seen: (
+            not _trains(seen)
+            and seen.evidence in ("catalogue", "config")
+            and (seen.parameters or 0) > 300_000_000
+            and "quantization" not in dict(seen.declared)
+        ),
     ),
     Option(
         "half the batch",
@@ -224,7 +230,14 @@ def rank_savings(
         scale = occupied / max(1, memory.occupied.expected)
         verdicts = {gpu.id: _verdict(memory, scale, usable_bytes(gpu)) for gpu in devices}
         score = saves / (1.0 + option.price)
-        found.append((score, Saving(change=option.change, saves_bytes=saves, occupied_bytes=occupied, cost=option.cost, verdict=verdicts)))
+        found.append(
+            (
+                score,
+                Saving(
+                    change=option.change, saves_bytes=saves, occupied_bytes=occupied, cost=option.cost, verdict=verdicts
+                ),
+            )
+        )
     found.sort(key=lambda pair: -pair[0])
     ranked = [saving for _, saving in found]
     return _with_recommendation(ranked)

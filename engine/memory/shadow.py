@@ -76,7 +76,18 @@ def shadow_run(
 
     def work() -> None:
         try:
-            box.append(_run(project, launch, architecture, dict(overrides or {}), adjust, seconds, fetch_config, expandable_segments))
+            box.append(
+                _run(
+                    project,
+                    launch,
+                    architecture,
+                    dict(overrides or {}),
+                    adjust,
+                    seconds,
+                    fetch_config,
+                    expandable_segments,
+                )
+            )
         except BaseException as problem:
             box.append(problem)
 
@@ -147,7 +158,10 @@ def _run(
             notes=(*launch.notes, *interpreter.notes, *machine.notes),
             problem=problem,
             faults=len(interpreter.faults),
-            files=tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")) + (launch.script,),
+            files=(
+                *tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")),
+                launch.script,
+            ),
         )
         interpreter.modules.clear()
     return outcome

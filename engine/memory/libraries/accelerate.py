@@ -62,7 +62,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             overrides = interpreter.state.get("overrides", {})
             if mixed_precision is None:
                 mixed_precision = interpreter.environment.get("ACCELERATE_MIXED_PRECISION", "no")
-            precision = {"amp-bf16": "bf16", "amp-fp16": "fp16", "fp32": "no"}.get(str(overrides.get("precision")), mixed_precision)
+            precision = {"amp-bf16": "bf16", "amp-fp16": "fp16", "fp32": "no"}.get(
+                str(overrides.get("precision")), mixed_precision
+            )
             self.mixed_precision = precision if isinstance(precision, str) else "no"
             plugin = options.get("gradient_accumulation_plugin")
             steps = getattr(plugin, "num_steps", gradient_accumulation_steps)
@@ -191,7 +193,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     silent = Silent()
     members: dict[str, Any] = {
         "Accelerator": Accelerator,
-        "PartialState": lambda *a, **k: SimpleNamespace(device=namespace("torch.device")("cuda"), process_index=0, local_process_index=0, is_main_process=True),
+        "PartialState": lambda *a, **k: SimpleNamespace(
+            device=namespace("torch.device")("cuda"), process_index=0, local_process_index=0, is_main_process=True
+        ),
         "init_empty_weights": lambda *a, **k: nullcontext(),
         "notebook_launcher": lambda function, args=(), *a, **k: interpreter.call(function, list(args), {}),
         "DistributedDataParallelKwargs": lambda **k: SimpleNamespace(**k),

@@ -79,7 +79,9 @@ def make_classes(interpreter: Interpreter) -> dict[str, Any]:
 
 def option(configuration: Any, name: str, default: Any = None) -> Any:
     """A value of a quantisation configuration, dictionary or object."""
-    return configuration.get(name, default) if isinstance(configuration, dict) else getattr(configuration, name, default)
+    return (
+        configuration.get(name, default) if isinstance(configuration, dict) else getattr(configuration, name, default)
+    )
 
 
 def quantise(interpreter: Interpreter, model: Any, configuration: Any) -> None:
@@ -93,7 +95,9 @@ def quantise(interpreter: Interpreter, model: Any, configuration: Any) -> None:
     compute = option(configuration, "bnb_4bit_compute_dtype")
     if isinstance(compute, str):
         compute = namespace(f"torch.{compute}")
-    interpreter.state.setdefault("declared", {})["quantization"] = f"{'nf4' if bits == 4 else 'int8'}{'-double' if double else ''}"
+    interpreter.state.setdefault("declared", {})["quantization"] = (
+        f"{'nf4' if bits == 4 else 'int8'}{'-double' if double else ''}"
+    )
     linear = namespace("torch.nn.Linear")
     skipped = {"lm_head", *(option(configuration, "llm_int8_skip_modules") or ())}
     layers = [(name, layer) for name, layer in model.named_modules() if isinstance(layer, linear)]
@@ -159,8 +163,13 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         for prefix in ("", "Paged"):
             for suffix in ("8bit", "32bit", ""):
                 name = f"{prefix}{family}{suffix}"
-                members[name] = optimizer_named(interpreter, f"{prefix.lower()}_{family.lower()}_{suffix or '32bit'}".strip("_"))
+                members[name] = optimizer_named(
+                    interpreter, f"{prefix.lower()}_{family.lower()}_{suffix or '32bit'}".strip("_")
+                )
     optim = Namespace("bitsandbytes.optim", members)
     if dotted == "bitsandbytes.optim":
         return optim
-    return Namespace("bitsandbytes", {"optim": optim, "nn": Namespace("bitsandbytes.nn", {"Linear4bit": namespace("torch.nn.Linear")})})
+    return Namespace(
+        "bitsandbytes",
+        {"optim": optim, "nn": Namespace("bitsandbytes.nn", {"Linear4bit": namespace("torch.nn.Linear")})},
+    )

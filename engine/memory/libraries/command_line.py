@@ -68,7 +68,9 @@ def _click(interpreter: Interpreter) -> dict[str, Any]:
             command = function if isinstance(function, Command) else Command(function)
             long = next((name for name in names if not name.startswith("-")), names[-1 if len(names) == 1 else 0])
             long = max((n for n in names), key=len) if long.startswith("-") else long
-            command.options[long.split("/")[0].lstrip("-").replace("-", "_")] = False if is_flag and default is None else default
+            command.options[long.split("/")[0].lstrip("-").replace("-", "_")] = (
+                False if is_flag and default is None else default
+            )
             return command
 
         return decorate
@@ -127,7 +129,9 @@ def _absl(interpreter: Interpreter) -> Namespace:
 
     flags = {f"DEFINE_{kind}": define for kind in ("integer", "float", "string", "bool", "boolean", "enum", "list")}
     app = Namespace("absl.app", {"run": lambda main, *a, **k: interpreter.call(main, [["script"]], {})})
-    return Namespace("absl", {"flags": Namespace("absl.flags", {**flags, "FLAGS": values}), "app": app, "logging": Silent()})
+    return Namespace(
+        "absl", {"flags": Namespace("absl.flags", {**flags, "FLAGS": values}), "app": app, "logging": Silent()}
+    )
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:

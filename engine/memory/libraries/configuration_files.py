@@ -40,7 +40,7 @@ def load_yaml(source: Any, *args: Any, **kwargs: Any) -> Any:
     text = source.read() if hasattr(source, "read") else source
     if isinstance(text, bytes):
         text = text.decode()
-    return yaml.load(text[:MAX_TEXT], Loader=_Loader)  # noqa: S506 (a subclass of SafeLoader)
+    return yaml.load(text[:MAX_TEXT], Loader=_Loader)
 
 
 class AttributeDict(dict[Any, Any]):
@@ -72,7 +72,7 @@ class AttributeDict(dict[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key."""
-        return self[key] if key in self else default
+        return self.get(key, default)
 
 
 def _interpolated(value: Any, scope: Any) -> Any:
@@ -192,7 +192,9 @@ def make_omegaconf(interpreter: Interpreter) -> Namespace:
         select=select,
         update=update,
     )
-    return Namespace("omegaconf", {"OmegaConf": facade, "DictConfig": AttributeDict, "ListConfig": list, "MISSING": "???"})
+    return Namespace(
+        "omegaconf", {"OmegaConf": facade, "DictConfig": AttributeDict, "ListConfig": list, "MISSING": "???"}
+    )
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:
@@ -200,13 +202,18 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     top = dotted.split(".")[0]
     nothing = lambda *args, **kwargs: None  # noqa: E731
     if top == "yaml":
-        members: dict[str, Any] = {name: load_yaml for name in ("safe_load", "load", "full_load", "unsafe_load")}
+        members: dict[str, Any] = dict.fromkeys(("safe_load", "load", "full_load", "unsafe_load"), load_yaml)
         members.update(dump=lambda *a, **k: "", safe_dump=lambda *a, **k: "", YAMLError=yaml.YAMLError)
         members.update(SafeLoader=None, FullLoader=None, Loader=None, CSafeLoader=None, CLoader=None, UnsafeLoader=None)
-        return Namespace("yaml", {key: (value if value is not None else type("Loader", (_Loader,), {})) for key, value in members.items()})
+        return Namespace(
+            "yaml",
+            {key: (value if value is not None else type("Loader", (_Loader,), {})) for key, value in members.items()},
+        )
     if top == "ruamel":
         reader = SimpleNamespace(load=load_yaml, dump=nothing)
-        return Namespace(dotted, {"yaml": Namespace("ruamel.yaml", {"YAML": lambda *a, **k: reader}), "YAML": lambda *a, **k: reader})
+        return Namespace(
+            dotted, {"yaml": Namespace("ruamel.yaml", {"YAML": lambda *a, **k: reader}), "YAML": lambda *a, **k: reader}
+        )
     if top == "omegaconf":
         return make_omegaconf(interpreter)
     if top == "toml":
@@ -215,7 +222,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         return Namespace(
             "toml",
             {
-                "load": lambda file: tomllib.loads(file.read() if hasattr(file, "read") else read_text(interpreter, file)),
+                "load": lambda file: tomllib.loads(
+                    file.read() if hasattr(file, "read") else read_text(interpreter, file)
+                ),
                 "loads": tomllib.loads,
             },
         )

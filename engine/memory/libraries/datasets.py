@@ -87,7 +87,11 @@ class Dataset:
         if batched:
             known = Columns({key: [value, value] for key, value in self.row.items()})
             made = self.preflight_interpreter.call(function, [known], dict(options.get("fn_kwargs") or {}))
-            made = {key: value[0] if len(value) else value for key, value in made.items()} if isinstance(made, Mapping) else made
+            made = (
+                {key: value[0] if len(value) else value for key, value in made.items()}
+                if isinstance(made, Mapping)
+                else made
+            )
         else:
             made = self.preflight_interpreter.call(function, [_copy(self.row)], dict(options.get("fn_kwargs") or {}))
         if not isinstance(made, Mapping):
@@ -111,7 +115,9 @@ class Dataset:
         if self.as_tensors:
             row = {name: as_tensor(value) for name, value in row.items() if not isinstance(value, str)}
         if self.transform is not None:
-            made = self.preflight_interpreter.call(self.transform, [{name: [value] for name, value in row.items()} or Columns()], {})
+            made = self.preflight_interpreter.call(
+                self.transform, [{name: [value] for name, value in row.items()} or Columns()], {}
+            )
             if isinstance(made, Mapping):
                 row = {name: value[0] for name, value in made.items()}
         return row
@@ -146,7 +152,9 @@ class Dataset:
     def _same(self, *args: Any, **options: Any) -> Dataset:
         return self
 
-    shuffle = filter = sort = flatten_indices = shard = cast_column = cast = repeat = take = skip = class_encode_column = _same
+    shuffle = filter = sort = flatten_indices = shard = cast_column = cast = repeat = take = skip = (
+        class_encode_column
+    ) = _same
 
     def rename_column(self, old: str, new: str) -> Dataset:
         row = _copy(self.row)
@@ -224,7 +232,10 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         return tables[0]
 
     maker = SimpleNamespace(
-        from_dict=from_dict, from_generator=from_generator, from_list=from_list, from_pandas=lambda *a, **k: Dataset(interpreter)
+        from_dict=from_dict,
+        from_generator=from_generator,
+        from_list=from_list,
+        from_pandas=lambda *a, **k: Dataset(interpreter),
     )
     return Namespace(
         dotted,

@@ -67,5 +67,11 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     if top == "frozendict":
         return Namespace(dotted, {"frozendict": dict, "deepfreeze": lambda value: value})
     if top == "beartype":
-        return Namespace(dotted, {"beartype": _identity}, missing=lambda name: None if name.startswith("__") else _Annotation)
-    return Namespace(dotted, {}, missing=lambda name: _identity if name in ("jaxtyped", "patch_typeguard", "typechecked") else _Annotation)
+        return Namespace(
+            dotted, {"beartype": _identity}, missing=lambda name: None if name.startswith("__") else _Annotation
+        )
+    return Namespace(
+        dotted,
+        {},
+        missing=lambda name: _identity if name in ("jaxtyped", "patch_typeguard", "typechecked") else _Annotation,
+    )

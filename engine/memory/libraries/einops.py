@@ -117,7 +117,9 @@ def einsum(*operands: Any) -> Any:
 
     def short(side: str) -> str:
         words = side.split()
-        return "".join("..." if word == "..." else letters.setdefault(word, chr(ord("a") + len(letters))) for word in words)
+        return "".join(
+            "..." if word == "..." else letters.setdefault(word, chr(ord("a") + len(letters))) for word in words
+        )
 
     inputs, _, output = pattern.partition("->")
     equation = ",".join(short(part) for part in inputs.split(",")) + "->" + short(output)
@@ -141,7 +143,8 @@ def unpack(tensor: Any, shapes: Any, pattern: str) -> list[Any]:
     star = pattern.split().index("*")
     parts = tensor.split([math.prod(shape) for shape in shapes], dim=star)
     return [
-        part.reshape(*part.shape[:star], *shape, *part.shape[star + 1 :]) for part, shape in zip(parts, shapes, strict=True)
+        part.reshape(*part.shape[:star], *shape, *part.shape[star + 1 :])
+        for part, shape in zip(parts, shapes, strict=True)
     ]
 
 
@@ -158,7 +161,10 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         def forward(self: Any, tensor: Any) -> Any:
             return transform(tensor, self.pattern, self.reduction, **self.sizes)
 
-        layers = {name: type(name, (module,), {"__init__": initialise, "forward": forward}) for name in ("Rearrange", "Reduce")}
+        layers = {
+            name: type(name, (module,), {"__init__": initialise, "forward": forward})
+            for name in ("Rearrange", "Reduce")
+        }
         state.update(
             rearrange=rearrange,
             repeat=repeat,
@@ -166,7 +172,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             einsum=einsum,
             pack=pack,
             unpack=unpack,
-            parse_shape=lambda tensor, pattern: {n: s for n, s in zip(pattern.split(), tensor.shape, strict=False) if n != "_"},
+            parse_shape=lambda tensor, pattern: {
+                n: s for n, s in zip(pattern.split(), tensor.shape, strict=False) if n != "_"
+            },
             asnumpy=lambda tensor: tensor,
             layers=Namespace("einops.layers", {"torch": Namespace("einops.layers.torch", layers)}),
         )

@@ -46,7 +46,12 @@ def _hooks(interpreter: Interpreter) -> dict[str, Any]:
             values = AttributeDict({**existing, **values})
         self.__dict__["hparams"] = self.__dict__["hparams_initial"] = values
 
-    return {"save_hyperparameters": save_hyperparameters, "prepare_data": _nothing, "setup": _nothing, "teardown": _nothing}
+    return {
+        "save_hyperparameters": save_hyperparameters,
+        "prepare_data": _nothing,
+        "setup": _nothing,
+        "teardown": _nothing,
+    }
 
 
 def _nothing(self: Any, *args: Any, **options: Any) -> None:
@@ -84,14 +89,32 @@ def make_module(interpreter: Interpreter) -> Any:
         "logger": Silent(),
         "device": property(lambda self: next(iter(self.parameters())).device),
         "dtype": property(lambda self: next(iter(self.parameters())).dtype),
-        "load_from_checkpoint": classmethod(lambda cls, *a, **k: cls(**{n: v for n, v in k.items() if n not in ("map_location", "strict", "checkpoint_path")})),
+        "load_from_checkpoint": classmethod(
+            lambda cls, *a, **k: cls(
+                **{n: v for n, v in k.items() if n not in ("map_location", "strict", "checkpoint_path")}
+            )
+        ),
         "freeze": lambda self: [p.requires_grad_(False) for p in self.parameters()] and self.eval(),
         "all_gather": lambda self, value, *a, **k: value,
         "print": _nothing,
     }
-    for name in ("log", "log_dict", "on_train_start", "on_train_epoch_start", "on_train_epoch_end", "on_fit_start", "on_train_batch_start"):
+    for name in (
+        "log",
+        "log_dict",
+        "on_train_start",
+        "on_train_epoch_start",
+        "on_train_epoch_end",
+        "on_fit_start",
+        "on_train_batch_start",
+    ):
         members[name] = _nothing
-    for name in ("on_train_batch_end", "on_before_zero_grad", "on_before_optimizer_step", "on_after_backward", "configure_callbacks"):
+    for name in (
+        "on_train_batch_end",
+        "on_before_zero_grad",
+        "on_before_optimizer_step",
+        "on_after_backward",
+        "configure_callbacks",
+    ):
         members[name] = _nothing
     return type("LightningModule", (base,), members)
 
@@ -131,8 +154,12 @@ def make_trainer(interpreter: Interpreter) -> Any:
             overrides = interpreter.state.get("overrides", {})
             wanted = {"amp-bf16": "bf16-mixed", "amp-fp16": "16-mixed", "fp32": "32-true", "pure-bf16": "bf16-true"}
             precision = wanted.get(str(overrides.get("precision")), precision)
-            self.precision = {"16": "16-mixed", "bf16": "bf16-mixed", "32": "32-true", "None": "32-true"}.get(str(precision), str(precision))
-            self.accumulate_grad_batches = max(1, int(overrides.get("accumulation_steps") or accumulate_grad_batches or 1))
+            self.precision = {"16": "16-mixed", "bf16": "bf16-mixed", "32": "32-true", "None": "32-true"}.get(
+                str(precision), str(precision)
+            )
+            self.accumulate_grad_batches = max(
+                1, int(overrides.get("accumulation_steps") or accumulate_grad_batches or 1)
+            )
             self.gradient_clip_val = gradient_clip_val
             self.strategy, self.devices, self.accelerator = strategy, devices, accelerator
             self.optimizers: list[Any] = []
@@ -153,7 +180,14 @@ def make_trainer(interpreter: Interpreter) -> Any:
             dtype = {"bf16-mixed": "torch.bfloat16", "16-mixed": "torch.float16"}.get(self.precision)
             return namespace("torch.autocast")("cuda", dtype=namespace(dtype)) if dtype else nullcontext()
 
-        def fit(self, model: Any, train_dataloaders: Any = None, val_dataloaders: Any = None, datamodule: Any = None, **options: Any) -> None:
+        def fit(
+            self,
+            model: Any,
+            train_dataloaders: Any = None,
+            val_dataloaders: Any = None,
+            datamodule: Any = None,
+            **options: Any,
+        ) -> None:
             if isinstance(model, Unknown):
                 return
             if train_dataloaders is not None and hasattr(train_dataloaders, "train_dataloader"):
@@ -286,9 +320,15 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             rank_zero_info=lambda *args, **kwargs: None,
         )
         for name in ("callbacks", "loggers", "strategies", "plugins", "profilers"):
-            members[name] = Namespace(f"lightning.{name}", {"Callback": silent}, missing=lambda child: None if child.startswith("__") else type(child, (silent,), {}))
+            members[name] = Namespace(
+                f"lightning.{name}",
+                {"Callback": silent},
+                missing=lambda child: None if child.startswith("__") else type(child, (silent,), {}),
+            )
         members["pytorch"] = Namespace("lightning.pytorch", members)
-        members["utilities"] = Namespace("lightning.pytorch.utilities", {**members, "rank_zero": Namespace("rank_zero", dict(members))})
+        members["utilities"] = Namespace(
+            "lightning.pytorch.utilities", {**members, "rank_zero": Namespace("rank_zero", dict(members))}
+        )
         members["core"] = members["pytorch"]
         members["trainer"] = members["pytorch"]
     value: Any = Namespace(dotted.split(".")[0], members)

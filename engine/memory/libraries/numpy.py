@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
 _DTYPES = {
-    "float64": "float64", "float32": "float32", "float16": "float16", "int64": "int64", "int32": "int32", "int16": "int16",
+    "float64": "float64", "float32": "float32", "float16": "float16", "int64": "int64", "int32": "int32", "int16": "int16",  # noqa: E501
     "int8": "int8", "uint8": "uint8", "bool_": "bool", "double": "float64", "half": "float16", "single": "float32",
     "uint16": "int32", "uint32": "int64",
 }  # fmt: skip
@@ -61,7 +61,7 @@ class Array:
         return int(self.tensor.numel())
 
     @property
-    def T(self) -> Array:  # noqa: N802
+    def T(self) -> Array:
         return Array(self.tensor.T)
 
     def transpose(self, *axes: Any) -> Array:
@@ -182,7 +182,9 @@ def array(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     if is_tensor(value):
         return Array(value)
     if hasattr(value, "height") and hasattr(value, "channels"):
-        return Array(namespace("torch.empty")(value.height, value.width, value.channels, dtype=namespace("torch.uint8")))
+        return Array(
+            namespace("torch.empty")(value.height, value.width, value.channels, dtype=namespace("torch.uint8"))
+        )
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Array):
         return Array(namespace("torch.stack")([item.tensor for item in value]))
     made = namespace("torch.tensor")(value)
@@ -194,7 +196,11 @@ def array(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def _arange(*bounds: Any, dtype: Any = None) -> Array:
-    return Array(namespace("torch.arange")(*bounds) if dtype is None else namespace("torch.arange")(*bounds, dtype=dtype_of(dtype, "int64")))
+    return Array(
+        namespace("torch.arange")(*bounds)
+        if dtype is None
+        else namespace("torch.arange")(*bounds, dtype=dtype_of(dtype, "int64"))
+    )
 
 
 def _linspace(start: Any, stop: Any, count: Any = 50, *args: Any, dtype: Any = None, **kwargs: Any) -> Array:
@@ -202,11 +208,16 @@ def _linspace(start: Any, stop: Any, count: Any = 50, *args: Any, dtype: Any = N
 
 
 def _prod(values: Any, *args: Any, **kwargs: Any) -> Any:
-    return math.prod(values) if isinstance(values, (list, tuple)) else lifted(namespace("torch.prod"))(values, *args, **kwargs)
+    return (
+        math.prod(values)
+        if isinstance(values, (list, tuple))
+        else lifted(namespace("torch.prod"))(values, *args, **kwargs)
+    )
 
 
 def _random() -> Namespace:
-    normal = lambda *shape, **kwargs: Array(namespace("torch.randn")(*shape, dtype=namespace("torch.float64"))) if shape else 0.5  # noqa: E731
+    def normal(*shape: Any, **kwargs: Any) -> Any:
+        return Array(namespace("torch.randn")(*shape, dtype=namespace("torch.float64"))) if shape else 0.5
 
     def sized(*args: Any, size: Any = None, **kwargs: Any) -> Any:
         return _creator("rand")(size) if size is not None else 0.5
@@ -214,12 +225,16 @@ def _random() -> Namespace:
     def whole(low: Any, high: Any = None, size: Any = None, **kwargs: Any) -> Any:
         return _creator("zeros", "int64")(size) if size is not None else (0 if high is None else low)
 
-    members: dict[str, Any] = {name: normal for name in ("rand", "randn", "random_sample", "random")}
-    members.update({name: sized for name in ("normal", "uniform", "standard_normal", "beta", "exponential", "poisson", "binomial")})
+    members: dict[str, Any] = dict.fromkeys(("rand", "randn", "random_sample", "random"), normal)
+    members.update(
+        dict.fromkeys(("normal", "uniform", "standard_normal", "beta", "exponential", "poisson", "binomial"), sized)
+    )
     members.update(
         randint=whole,
         integers=whole,
-        choice=lambda values, size=None, *a, **k: (values[0] if hasattr(values, "__getitem__") else 0) if size is None else whole(0, 1, size),
+        choice=lambda values, size=None, *a, **k: (
+            (values[0] if hasattr(values, "__getitem__") else 0) if size is None else whole(0, 1, size)
+        ),
         seed=lambda *a: None,
         shuffle=lambda *a: None,
         permutation=lambda value: _arange(value) if isinstance(value, int) else value,
@@ -240,11 +255,30 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             members[name] = _creator(name)
         for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "floor", "ceil", "log2", "log10"):
             members[name] = _scalar_or_array(getattr(math, name), name)
-        for name in ("sum", "mean", "std", "clip", "cumprod", "cumsum", "stack", "argmax", "argsort", "where", "maximum", "minimum", "outer"):
+        for name in (
+            "sum",
+            "mean",
+            "std",
+            "clip",
+            "cumprod",
+            "cumsum",
+            "stack",
+            "argmax",
+            "argsort",
+            "where",
+            "maximum",
+            "minimum",
+            "outer",
+        ):
             target = namespace(f"torch.{name}") or namespace(f"torch.{ {'clip': 'clamp'}.get(name, name) }")
             if target is not None:
                 members[name] = lifted(target)
-        for name, target in (("concatenate", "cat"), ("zeros_like", "zeros_like"), ("ones_like", "ones_like"), ("append", "cat")):
+        for name, target in (
+            ("concatenate", "cat"),
+            ("zeros_like", "zeros_like"),
+            ("ones_like", "ones_like"),
+            ("append", "cat"),
+        ):
             members[name] = lifted(namespace(f"torch.{target}"))
         members.update(
             array=array,
@@ -264,7 +298,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             abs=lambda value: abs(value) if isinstance(value, (int, float)) else lift(abs(lower(value))),
             isnan=lambda value: False,
             load=lambda *a, **k: Unknown("an array file that is not in the repository"),
-            memmap=lambda *a, shape=None, dtype=None, **k: _creator("zeros")(shape or 1_000_000, dtype=dtype or "uint16"),
+            memmap=lambda *a, shape=None, dtype=None, **k: _creator("zeros")(
+                shape or 1_000_000, dtype=dtype or "uint16"
+            ),
             save=lambda *a, **k: None,
             savez=lambda *a, **k: None,
             set_printoptions=lambda *a, **k: None,

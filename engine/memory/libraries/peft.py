@@ -41,7 +41,9 @@ class LoraConfig:
 
     open_record = True
 
-    def __init__(self, r: Any = 8, lora_alpha: Any = 8, target_modules: Any = None, lora_dropout: Any = 0.0, **options: Any) -> None:
+    def __init__(
+        self, r: Any = 8, lora_alpha: Any = 8, target_modules: Any = None, lora_dropout: Any = 0.0, **options: Any
+    ) -> None:
         self.r, self.lora_alpha, self.target_modules, self.lora_dropout = r, lora_alpha, target_modules, lora_dropout
         self.bias, self.modules_to_save, self.task_type = "none", None, None
         self.use_dora, self.use_rslora = False, False
@@ -193,7 +195,12 @@ def add_adapters(interpreter: Interpreter, model: Any, config: Any) -> Any:
     return classes["PeftModel"](model, config)
 
 
-def prepare_for_kbit(interpreter: Interpreter, model: Any, use_gradient_checkpointing: Any = True, gradient_checkpointing_kwargs: Any = None) -> Any:
+def prepare_for_kbit(
+    interpreter: Interpreter,
+    model: Any,
+    use_gradient_checkpointing: Any = True,
+    gradient_checkpointing_kwargs: Any = None,
+) -> Any:
     """`prepare_model_for_kbit_training`: freeze, norms and head in float32, checkpoint."""
     if isinstance(model, Unknown):
         return model
@@ -228,7 +235,10 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         "PeftModel": classes["PeftModel"],
         "PeftModelForCausalLM": classes["PeftModel"],
         "AutoPeftModelForCausalLM": Namespace("AutoPeftModelForCausalLM"),
-        "TaskType": Namespace("TaskType", {name: name for name in ("CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM", "TOKEN_CLS", "FEATURE_EXTRACTION")}),
+        "TaskType": Namespace(
+            "TaskType",
+            {name: name for name in ("CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM", "TOKEN_CLS", "FEATURE_EXTRACTION")},
+        ),
         "get_peft_model_state_dict": lambda *a, **k: {},
         "set_peft_model_state_dict": lambda *a, **k: None,
     }

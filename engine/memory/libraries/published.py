@@ -24,10 +24,40 @@ if TYPE_CHECKING:
 PREFIX = "engine.architectures.models."
 
 LOADER_OPTIONS = frozenset(
-    "trust_remote_code low_cpu_mem_usage use_safetensors cache_dir ignore_mismatched_sizes revision torch_dtype dtype "
-    "attn_implementation device_map quantization_config load_in_4bit load_in_8bit config token use_auth_token local_files_only "
-    "force_download variant subfolder max_memory offload_folder use_flash_attention_2 output_loading_info state_dict proxies "
-    "from_tf resume_download code_revision adapter_kwargs use_kernels tp_plan".split()
+    [
+        "trust_remote_code",
+        "low_cpu_mem_usage",
+        "use_safetensors",
+        "cache_dir",
+        "ignore_mismatched_sizes",
+        "revision",
+        "torch_dtype",
+        "dtype",
+        "attn_implementation",
+        "device_map",
+        "quantization_config",
+        "load_in_4bit",
+        "load_in_8bit",
+        "config",
+        "token",
+        "use_auth_token",
+        "local_files_only",
+        "force_download",
+        "variant",
+        "subfolder",
+        "max_memory",
+        "offload_folder",
+        "use_flash_attention_2",
+        "output_loading_info",
+        "state_dict",
+        "proxies",
+        "from_tf",
+        "resume_download",
+        "code_revision",
+        "adapter_kwargs",
+        "use_kernels",
+        "tp_plan",
+    ]
 )
 """Arguments of from_pretrained that are not overrides of the configuration."""
 
@@ -160,7 +190,9 @@ def model_class(interpreter: Interpreter, found: architectures.ModelClass) -> An
 
 def find_configuration(interpreter: Interpreter, name: Any, options: Mapping[str, Any]) -> Any:
     """(configuration, stored dtype) of a checkpoint name, a folder of the project, or a given config; else Unknown."""
-    overrides = {key: value for key, value in options.items() if key not in LOADER_OPTIONS and not isinstance(value, Unknown)}
+    overrides = {
+        key: value for key, value in options.items() if key not in LOADER_OPTIONS and not isinstance(value, Unknown)
+    }
     given = options.get("config")
     if isinstance(given, PretrainedConfig):
         for key, value in overrides.items():
@@ -248,7 +280,7 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
         return _changed(interpreter, model, changes)
     quantization = options.get("quantization_config")
     if options.get("load_in_4bit") or options.get("load_in_8bit"):
-        quantization = dict(load_in_4bit=options.get("load_in_4bit"), load_in_8bit=options.get("load_in_8bit"))
+        quantization = {"load_in_4bit": options.get("load_in_4bit"), "load_in_8bit": options.get("load_in_8bit")}
     if quantization is not None and not isinstance(quantization, Unknown):
         from engine.memory.libraries.bitsandbytes import quantise
 

@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
 _PASSED = frozenset(
-    "num_classes drop_rate drop_path_rate img_size in_chans global_pool features_only out_indices patch_size embed_dim depth".split()
+    [
+        "num_classes",
+        "drop_rate",
+        "drop_path_rate",
+        "img_size",
+        "in_chans",
+        "global_pool",
+        "features_only",
+        "out_indices",
+        "patch_size",
+        "embed_dim",
+        "depth",
+    ]
 )
 
 
@@ -42,7 +54,13 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         return build(interpreter, "timm", model_name, {**options, **(options.get("model_kwargs") or {})})
 
     def resolve_data_config(*args: Any, **options: Any) -> dict[str, Any]:
-        return {"input_size": (3, 224, 224), "mean": (0.5,) * 3, "std": (0.5,) * 3, "crop_pct": 0.9, "interpolation": "bicubic"}
+        return {
+            "input_size": (3, 224, 224),
+            "mean": (0.5,) * 3,
+            "std": (0.5,) * 3,
+            "crop_pct": 0.9,
+            "interpolation": "bicubic",
+        }
 
     def create_transform(input_size: Any = 224, *args: Any, **options: Any) -> Any:
         from engine.memory.libraries.torchvision import sized_transform

@@ -69,7 +69,9 @@ class BatchEncoding(dict[str, Any]):
 
     def to(self, *args: Any, **kwargs: Any) -> BatchEncoding:
         """Move every tensor."""
-        return type(self)({key: value.to(*args, **kwargs) if is_tensor(value) else value for key, value in self.items()})
+        return type(self)(
+            {key: value.to(*args, **kwargs) if is_tensor(value) else value for key, value in self.items()}
+        )
 
     @property
     def data(self) -> dict[str, Any]:
@@ -101,7 +103,9 @@ def make_tokenizer(interpreter: Interpreter) -> Any:
         open_record = True
 
         def __init__(self, *args: Any, **options: Any) -> None:
-            self.pad_token = self.eos_token = self.bos_token = self.unk_token = self.cls_token = self.sep_token = "<token>"
+            self.pad_token = self.eos_token = self.bos_token = self.unk_token = self.cls_token = self.sep_token = (
+                "<token>"
+            )
             self.mask_token = "<mask>"
             self.pad_token_id = self.eos_token_id = self.bos_token_id = self.cls_token_id = self.sep_token_id = 0
             self.mask_token_id = self.unk_token_id = 1
@@ -158,7 +162,9 @@ def make_tokenizer(interpreter: Interpreter) -> Any:
             ids: Any = TokenIds(length)
             if many:
                 ids = [TokenIds(length) for _ in range(count)]
-            return BatchEncoding(input_ids=ids, attention_mask=ids if not many else [TokenIds(length) for _ in range(count)])
+            return BatchEncoding(
+                input_ids=ids, attention_mask=ids if not many else [TokenIds(length) for _ in range(count)]
+            )
 
         batch_encode_plus = encode_plus = __call__
 
@@ -168,7 +174,9 @@ def make_tokenizer(interpreter: Interpreter) -> Any:
         def pad(self, items: Any, *args: Any, **options: Any) -> Any:
             return BatchEncoding(pad_collate(items))
 
-        def apply_chat_template(self, conversation: Any = None, *args: Any, tokenize: Any = True, **options: Any) -> Any:
+        def apply_chat_template(
+            self, conversation: Any = None, *args: Any, tokenize: Any = True, **options: Any
+        ) -> Any:
             if not tokenize:
                 return "<text>"
             made = self("<text>", max_length=options.get("max_length"), return_tensors=options.get("return_tensors"))
@@ -232,7 +240,13 @@ def make_processor(interpreter: Interpreter) -> Any:
             side = self.size["height"]
             made = BatchEncoding(pixel_values=namespace("torch.empty")(count, 3, side, side))
             if text is not None:
-                made.update(self.tokenizer(text, return_tensors="pt", **{k: v for k, v in options.items() if k in ("max_length", "padding", "truncation")}))
+                made.update(
+                    self.tokenizer(
+                        text,
+                        return_tensors="pt",
+                        **{k: v for k, v in options.items() if k in ("max_length", "padding", "truncation")},
+                    )
+                )
             return made
 
         def save_pretrained(self, *args: Any, **options: Any) -> None:
@@ -283,7 +297,12 @@ def collators(interpreter: Interpreter) -> dict[str, Any]:
             if items and isinstance(items[0], Unknown):
                 return items[0]
             rows = [item if isinstance(item, Mapping) else {"input_ids": item} for item in items]
-            batch = pad_collate([{k: v for k, v in row.items() if k in ("input_ids", "attention_mask", "token_type_ids")} for row in rows])
+            batch = pad_collate(
+                [
+                    {k: v for k, v in row.items() if k in ("input_ids", "attention_mask", "token_type_ids")}
+                    for row in rows
+                ]
+            )
             batch["labels"] = batch["input_ids"].clone()
             batch.setdefault("attention_mask", namespace("torch.ones_like")(batch["input_ids"]))
             return batch

@@ -20,9 +20,19 @@ _OWN: dict[str, Any] = {
     "torch.utils.tensorboard": torch_data.make_tensorboard,
 }
 _SPLIT_MODULES = frozenset(
-    {"torch.nn.modules", "torch.optim", "torch.cuda.amp", "torch.nn.parallel", "torch.nn.utils", "torch.amp", "torch.autograd"}
+    {
+        "torch.nn.modules",
+        "torch.optim",
+        "torch.cuda.amp",
+        "torch.nn.parallel",
+        "torch.nn.utils",
+        "torch.amp",
+        "torch.autograd",
+    }
 )
-_TAKES_ARRAYS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.FloatTensor", "torch.LongTensor"})
+_TAKES_ARRAYS = frozenset(
+    {"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.FloatTensor", "torch.LongTensor"}
+)
 
 
 def _over_arrays(function: Any) -> Any:

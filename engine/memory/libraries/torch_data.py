@@ -266,8 +266,12 @@ def make_module(interpreter: Interpreter) -> Namespace:
         "default_collate": collate,
         "get_worker_info": lambda: None,
         "distributed": Namespace("torch.utils.data.distributed", {"DistributedSampler": DistributedSampler}),
-        "dataloader": Namespace("torch.utils.data.dataloader", {"default_collate": collate, "DataLoader": make_loader(interpreter)}),
-        "dataset": Namespace("torch.utils.data.dataset", {"Dataset": Dataset, "Subset": Subset, "TensorDataset": TensorDataset}),
+        "dataloader": Namespace(
+            "torch.utils.data.dataloader", {"default_collate": collate, "DataLoader": make_loader(interpreter)}
+        ),
+        "dataset": Namespace(
+            "torch.utils.data.dataset", {"Dataset": Dataset, "Subset": Subset, "TensorDataset": TensorDataset}
+        ),
     }
     for name in ("Sampler", "RandomSampler", "SequentialSampler", "WeightedRandomSampler", "SubsetRandomSampler"):
         members[name] = type(name, (Sampler,), {}) if name != "Sampler" else Sampler

@@ -197,12 +197,16 @@ def make_dataset(name: str) -> Any:
             callables = [item for item in args if callable(item)]
             self.transform = transform if transform is not None else (callables[0] if callables else None)
             self.target_transform = target_transform
-            self.classes = [str(index) for index in range(100 if name == "CIFAR100" else 1000 if "Image" in name else 10)]
+            self.classes = [
+                str(index) for index in range(100 if name == "CIFAR100" else 1000 if "Image" in name else 10)
+            ]
             self.class_to_idx = {label: index for index, label in enumerate(self.classes)}
             self.targets = range(items)
             self.samples = range(items)
             shape = options.get("image_size") or options.get("size")
-            self.shape = tuple(shape) if isinstance(shape, (tuple, list)) and len(shape) == 3 else (channels, height, width)
+            self.shape = (
+                tuple(shape) if isinstance(shape, (tuple, list)) and len(shape) == 3 else (channels, height, width)
+            )
             count = options.get("size")
             self.items = count if isinstance(count, int) else items
 
@@ -268,20 +272,39 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             if name.startswith("__"):
                 return None
             if name == "InterpolationMode":
-                return Namespace(name, {mode: mode.lower() for mode in ("BILINEAR", "BICUBIC", "NEAREST", "LANCZOS", "NEAREST_EXACT")})
+                return Namespace(
+                    name,
+                    {mode: mode.lower() for mode in ("BILINEAR", "BICUBIC", "NEAREST", "LANCZOS", "NEAREST_EXACT")},
+                )
             return type(name, (_KINDS.get(name, Transform),), {})
 
-        functional = Namespace("torchvision.transforms.functional", {}, missing=lambda n: None if n.startswith("__") else _functional(n))
+        functional = Namespace(
+            "torchvision.transforms.functional", {}, missing=lambda n: None if n.startswith("__") else _functional(n)
+        )
         transforms = Namespace("torchvision.transforms", {"functional": functional}, missing=transform)
         transforms.v2 = transforms
         built["transforms"] = transforms
         built["models"] = Namespace("torchvision.models", {"get_model": get_model}, missing=model)
-        built["datasets"] = Namespace("torchvision.datasets", {}, missing=lambda n: None if n.startswith("__") else make_dataset(n))
-        built["utils"] = Namespace("torchvision.utils", {"save_image": lambda *a, **k: None, "make_grid": lambda images, *a, **k: images})
+        built["datasets"] = Namespace(
+            "torchvision.datasets", {}, missing=lambda n: None if n.startswith("__") else make_dataset(n)
+        )
+        built["utils"] = Namespace(
+            "torchvision.utils", {"save_image": lambda *a, **k: None, "make_grid": lambda images, *a, **k: images}
+        )
     value: Any = Namespace("torchvision", built)
     for part in dotted.split(".")[1:]:
         value = getattr(value, part, None)
     return value
 
 
-_MODEL_MODULES = ("resnet", "vgg", "segmentation", "detection", "video", "efficientnet", "vision_transformer", "densenet", "mobilenet")
+_MODEL_MODULES = (
+    "resnet",
+    "vgg",
+    "segmentation",
+    "detection",
+    "video",
+    "efficientnet",
+    "vision_transformer",
+    "densenet",
+    "mobilenet",
+)

@@ -108,7 +108,9 @@ def convert(text: Any, kind: Any) -> Any:
     if options:
         kind = next((option for option in options if option is not type(None)), str)
     if isinstance(kind, str):
-        kind = {"int": int, "float": float, "bool": bool}.get(kind.split("[")[-1].rstrip("]").split("|")[0].strip(), str)
+        kind = {"int": int, "float": float, "bool": bool}.get(
+            kind.split("[")[-1].rstrip("]").split("|")[0].strip(), str
+        )
     if kind is bool:
         return text.lower() in ("true", "1", "yes", "t", "y")
     if kind in (int, float):
@@ -182,7 +184,7 @@ def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
     groups = [group for group in groups if group["params"]]
     name = str(interpreter.state.get("overrides", {}).get("optimizer") or arguments.optim).lower()
     name = name.rsplit(".", 1)[-1]
-    rate = {"lr": 1e-4}
+    rate: dict[str, Any] = {"lr": 1e-4}
     if "8bit" in name or "4bit" in name or name.startswith("paged"):
         from engine.memory.libraries.bitsandbytes import optimizer_named
 
@@ -310,7 +312,9 @@ def make_trainer(interpreter: Interpreter) -> Any:
         def _nothing(self, *args: Any, **kwargs: Any) -> None:
             return None
 
-        save_model = save_state = log_metrics = save_metrics = log = add_callback = push_to_hub = remove_callback = _nothing
+        save_model = save_state = log_metrics = save_metrics = log = add_callback = push_to_hub = remove_callback = (
+            _nothing
+        )
         create_model_card = _nothing
 
         def is_world_process_zero(self) -> bool:

@@ -10,7 +10,7 @@ from engine.memory.libraries import published, tokenizers
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
 from engine.memory.program.unknown import Unknown
-from engine.memory.tensors import Adafactor, namespace
+from engine.memory.tensors import Adafactor
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -46,7 +46,9 @@ def _find(interpreter: Interpreter, name: str) -> Any:
     if name.endswith(("Processor", "FeatureExtractor", "ImageProcessorFast")):
         return tokenizers.make_processor(interpreter)
     if name.startswith("get_") and "schedule" in name:
-        return lambda *args, **kwargs: SimpleNamespace(step=lambda *a: None, get_last_lr=lambda: [0.0], state_dict=lambda: {})
+        return lambda *args, **kwargs: SimpleNamespace(
+            step=lambda *a: None, get_last_lr=lambda: [0.0], state_dict=lambda: {}
+        )
     if name.startswith("is_") and name.endswith("_available"):
         return lambda *args, **kwargs: False
     if name.endswith("Output") or name.startswith(("BaseModelOutput", "CausalLMOutput")):

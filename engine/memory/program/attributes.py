@@ -11,19 +11,19 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from types import GeneratorType, MethodType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 from engine.memory.program.budget import OutOfBudget
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.unknown import Unknown
 
 _OPERATORS = (
-    "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul "
-    "imatmul and rand iand or ror ior xor rxor lshift rshift neg pos abs invert lt le gt ge eq ne bool int float complex "
-    "index round hash len length_hint iter next reversed contains getitem setitem delitem missing call enter exit str repr "
-    "format get set delete set_name init new del post_init init_subclass class_getitem getattr setattr delattr getattribute "
-    "class name qualname doc module annotations dict file version all path members enum_members dataclass_fields match_args slots "
-    "bases mro base instancecheck subclasscheck prepare await aiter anext aenter aexit deepcopy copy signature wrapped func self "
+    "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul "  # noqa: E501
+    "imatmul and rand iand or ror ior xor rxor lshift rshift neg pos abs invert lt le gt ge eq ne bool int float complex "  # noqa: E501
+    "index round hash len length_hint iter next reversed contains getitem setitem delitem missing call enter exit str repr "  # noqa: E501
+    "format get set delete set_name init new del post_init init_subclass class_getitem getattr setattr delattr getattribute "  # noqa: E501
+    "class name qualname doc module annotations dict file version all path members enum_members dataclass_fields match_args slots "  # noqa: E501
+    "bases mro base instancecheck subclasscheck prepare await aiter anext aenter aexit deepcopy copy signature wrapped func self "  # noqa: E501
     "getstate setstate torch_function fspath main cause context orig_class args origin parameters isabstractmethod "
     "abstractmethods total required_keys optional_keys"
 )
@@ -41,7 +41,9 @@ def is_program_class(value: object) -> bool:
 
 def is_program_object(value: object) -> bool:
     """Whether an instance of a class that the interpreted program defined, or a plain record."""
-    return any(is_program_class(base) for base in type(value).__mro__) or bool(getattr(type(value), "open_record", False))
+    return any(is_program_class(base) for base in type(value).__mro__) or bool(
+        getattr(type(value), "open_record", False)
+    )
 
 
 class _SafeFormatter(string.Formatter):
@@ -97,7 +99,7 @@ def read(value: Any, name: str) -> Any:
     if name in ("format", "format_map"):
         if isinstance(value, str):
             return (_format_method if name == "format" else _format_map_method)(value)
-        if value is cast(object, str):
+        if isinstance(value, type) and issubclass(value, str):
             return lambda text, *args, **kwargs: _SafeFormatter().vformat(text, args, kwargs)
     if isinstance(value, GeneratorType) and name.startswith(_INTROSPECTION):
         raise AttributeError(name)
@@ -123,7 +125,11 @@ def _read_special(value: Any, name: str) -> Any:
     ):
         raise AttributeError(name)
     if name == "__getattribute__":
-        return (lambda target, key: read_plain(target, key)) if isinstance(value, type) else (lambda key: read_plain(value, key))
+        return (
+            (lambda target, key: read_plain(target, key))
+            if isinstance(value, type)
+            else (lambda key: read_plain(value, key))
+        )
     if name == "__annotations__":
         return dict(getattr(value, "__annotations__", {}))
     if value is type and name not in ("__name__", "__new__", "__init__", "__call__", "__class__"):

@@ -16,11 +16,54 @@ from engine.memory.program.unknown import Unknown
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
-_PLAIN = (
-    "abs all any bool bytes callable chr classmethod complex dict divmod float frozenset hash id int "
-    "issubclass len list max min next object ord property range repr round set slice "
-    "sorted staticmethod str sum super tuple type True False None Ellipsis NotImplemented ascii bin hex oct"
-).split()
+_PLAIN = [
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "bytes",
+    "callable",
+    "chr",
+    "classmethod",
+    "complex",
+    "dict",
+    "divmod",
+    "float",
+    "frozenset",
+    "hash",
+    "id",
+    "int",
+    "issubclass",
+    "len",
+    "list",
+    "max",
+    "min",
+    "next",
+    "object",
+    "ord",
+    "property",
+    "range",
+    "repr",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "type",
+    "True",
+    "False",
+    "None",
+    "Ellipsis",
+    "NotImplemented",
+    "ascii",
+    "bin",
+    "hex",
+    "oct",
+]
 
 
 def _exceptions() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
 from engine.memory.program.functions import Function
-from engine.memory.program.unknown import Unknown, find_unknown
+from engine.memory.program.unknown import find_unknown
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter

@@ -169,7 +169,8 @@ class ExpressionCompiler:
 
     def _slice(self, node: ast.Slice, scope: Scope) -> Expression:
         parts = [
-            (lambda frame: None) if part is None else self.expression(part, scope) for part in (node.lower, node.upper, node.step)
+            (lambda frame: None) if part is None else self.expression(part, scope)
+            for part in (node.lower, node.upper, node.step)
         ]
         lower, upper, step = parts
         return lambda frame: slice(lower(frame), upper(frame), step(frame))
@@ -215,7 +216,10 @@ class ExpressionCompiler:
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Expression:
         left = self.expression(node.left, scope)
-        rest = [(COMPARE[type(op)], self.expression(value, scope)) for op, value in zip(node.ops, node.comparators, strict=True)]
+        rest = [
+            (COMPARE[type(op)], self.expression(value, scope))
+            for op, value in zip(node.ops, node.comparators, strict=True)
+        ]
         if len(rest) == 1:
             apply, right = rest[0]
             return lambda frame: apply(left(frame), right(frame))
@@ -255,7 +259,9 @@ class ExpressionCompiler:
             values = [self.expression(node, scope) for node in nodes]
             return lambda frame: [value(frame) for value in values]
         parts = [
-            (True, self.expression(node.value, scope)) if isinstance(node, ast.Starred) else (False, self.expression(node, scope))
+            (True, self.expression(node.value, scope))
+            if isinstance(node, ast.Starred)
+            else (False, self.expression(node, scope))
             for node in nodes
         ]
         budget = self.interpreter.budget

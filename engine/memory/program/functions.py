@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Code:
-    """A compiled function body, shared by every function object made from it. The body is compiled at the first call."""
+    """A compiled function body, shared by every function object made from it. The body is compiled at the first call."""  # noqa: E501
 
     name: str
     qualified_name: str

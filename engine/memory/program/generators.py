@@ -24,7 +24,6 @@ def has_yield(node: ast.AST) -> bool:
     return any(not isinstance(child, _INNER_SCOPES) and has_yield(child) for child in ast.iter_child_nodes(node))
 
 
-
 class LazyCompiler:
     """Compiles the statements of one generator function."""
 
@@ -70,7 +69,7 @@ class LazyCompiler:
         return self._simple(node, scope)
 
     def _simple(self, node: ast.stmt, scope: Scope) -> LazyStatement:
-        """A statement whose expressions yield: the yields run first, in order, then the statement with what they got."""
+        """A statement whose expressions yield: the yields run first, in order, then the statement with what they got."""  # noqa: E501
         yields: list[tuple[bool, Any, str]] = []
         compiler = self.compiler
 
@@ -85,7 +84,7 @@ class LazyCompiler:
                 yields.append((isinstance(inner, ast.YieldFrom), value, name))
                 return ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
 
-            visit_Yield = visit_YieldFrom = _hoist
+            visit_Yield = visit_YieldFrom = _hoist  # type: ignore[assignment]
 
         import copy
 

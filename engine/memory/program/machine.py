@@ -19,7 +19,9 @@ from engine.memory.program.unknown import Unknown
 if TYPE_CHECKING:
     from engine.project import Project
 
-LIBRARY_FIRST = frozenset({"torch", "einops", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"})
+LIBRARY_FIRST = frozenset(
+    {"torch", "einops", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
+)
 """Packages whose model is taken even where their source lies in the project."""
 MAX_DEPTH = 300
 STEPS_TO_SEE = 2
@@ -186,12 +188,16 @@ class Interpreter:
 
     def _create(self, meta: Any, name: str, bases: tuple[Any, ...], namespace: Any, keywords: dict[str, Any]) -> Any:
         annotations = namespace.get("__annotations__", {})
-        if not isinstance(annotations, dict) or not all(isinstance(key, str) and key.isidentifier() for key in annotations):
+        if not isinstance(annotations, dict) or not all(
+            isinstance(key, str) and key.isidentifier() for key in annotations
+        ):
             raise TypeError("annotations must be keyed by names")
         for special in ("__new__", "__init_subclass__", "__class_getitem__"):
             method = namespace.get(special)
             if isinstance(method, Function):
-                dict.__setitem__(namespace, special, staticmethod(method) if special == "__new__" else classmethod(method))
+                dict.__setitem__(
+                    namespace, special, staticmethod(method) if special == "__new__" else classmethod(method)
+                )
         dict.__setitem__(namespace, "__preflight_program__", True)
         namespace.pop("__del__", None)
         return meta(name, bases, namespace, **keywords)
@@ -244,7 +250,9 @@ class Interpreter:
         if path is None and level == 0:
             for folder in self.search_paths:
                 candidate = f"{folder}/{name.replace('.', '/')}"
-                path = next((p for p in (f"{candidate}.py", f"{candidate}/__init__.py") if self.project.exists(p)), None)
+                path = next(
+                    (p for p in (f"{candidate}.py", f"{candidate}/__init__.py") if self.project.exists(p)), None
+                )
                 if path is not None:
                     break
         if path is not None:
@@ -252,7 +260,9 @@ class Interpreter:
         if level == 0:
             found = self.libraries(self, name)
             if found is None and self._is_folder(name):
-                found = Namespace(name, {"__name__": name}, missing=lambda child: self.find(f"{name}.{child}", importer))
+                found = Namespace(
+                    name, {"__name__": name}, missing=lambda child: self.find(f"{name}.{child}", importer)
+                )
             if found is not None:
                 self.modules[name] = found
             return found
@@ -364,7 +374,7 @@ class Interpreter:
             found = self.find(dotted, importer, level)
             if found is not None:
                 return found
-            if guarded or isinstance(source, Namespace) and source._preflight_strict:
+            if guarded or (isinstance(source, Namespace) and source._preflight_strict):
                 raise ImportError(f"cannot import name {name!r} from {module!r}") from None
         if isinstance(value, Unknown) or value is None:
             if guarded and isinstance(value, Unknown):

@@ -81,7 +81,7 @@ class PatternCompiler(ExpressionCompiler):
         def test(frame: Frame, value: Any) -> bool:
             if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
                 return False
-            if star is None and len(value) != len(parts) or len(value) < len(parts) - (star is not None):
+            if (star is None and len(value) != len(parts)) or len(value) < len(parts) - (star is not None):
                 return False
             items = list(value)
             if star is not None:
@@ -115,7 +115,9 @@ class PatternCompiler(ExpressionCompiler):
     def _class_pattern(self, node: ast.MatchClass, scope: Scope) -> Test:
         kind = self.expression(node.cls, scope)
         positional = [self.pattern(part, scope) for part in node.patterns]
-        named = [(name, self.pattern(part, scope)) for name, part in zip(node.kwd_attrs, node.kwd_patterns, strict=True)]
+        named = [
+            (name, self.pattern(part, scope)) for name, part in zip(node.kwd_attrs, node.kwd_patterns, strict=True)
+        ]
 
         def test(frame: Frame, value: Any) -> bool:
             wanted = kind(frame)

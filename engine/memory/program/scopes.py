@@ -100,9 +100,9 @@ def _visit(node: ast.AST, scope: Scope, scopes: dict[ast.AST, Scope]) -> None:
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         for alias in node.names:
             scope.bound.add(alias.asname or alias.name.split(".")[0])
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        scope.bound.add(node.name)
-    elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+    elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+        isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
+    ):
         scope.bound.add(node.name)
     elif isinstance(node, ast.MatchMapping) and node.rest:
         scope.bound.add(node.rest)

@@ -221,7 +221,8 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
     def _import(self, node: ast.Import, scope: Scope) -> Statement:
         interpreter, path, guarded = self.interpreter, self.path, self.guarded > 0
         names = [
-            (alias.name, alias.asname, self.store_name(alias.asname or alias.name.split(".")[0], scope)) for alias in node.names
+            (alias.name, alias.asname, self.store_name(alias.asname or alias.name.split(".")[0], scope))
+            for alias in node.names
         ]
 
         def run(frame: Frame) -> None:
@@ -235,7 +236,11 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
         module, level = node.module or "", node.level
         if module == "__future__":
             return lambda frame: None
-        names = [(alias.name, self.store_name(alias.asname or alias.name, scope)) for alias in node.names if alias.name != "*"]
+        names = [
+            (alias.name, self.store_name(alias.asname or alias.name, scope))
+            for alias in node.names
+            if alias.name != "*"
+        ]
         star = len(names) < len(node.names)
 
         def run(frame: Frame) -> None:

@@ -62,7 +62,10 @@ _WHOLE: dict[str, Any] = {
 
 _PARTS: dict[str, tuple[Any, str]] = {
     "abc": (abc, "ABC ABCMeta abstractmethod abstractproperty abstractclassmethod abstractstaticmethod"),
-    "collections": (collections, "OrderedDict defaultdict deque Counter namedtuple ChainMap UserDict UserList UserString"),
+    "collections": (
+        collections,
+        "OrderedDict defaultdict deque Counter namedtuple ChainMap UserDict UserList UserString",
+    ),
     "copy": (copy, "copy deepcopy Error"),
     "datetime": (datetime, "timedelta date time timezone"),
     "enum": (enum, "Enum IntEnum Flag IntFlag StrEnum auto unique EnumMeta EnumType member nonmember"),
@@ -74,19 +77,19 @@ _PARTS: dict[str, tuple[Any, str]] = {
     ),
     "math": (
         math,
-        "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp expm1 fabs floor fmod "
-        "frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nan pi "
+        "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp expm1 fabs floor fmod "  # noqa: E501
+        "frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nan pi "  # noqa: E501
         "pow prod radians remainder sin sinh sqrt tan tanh tau trunc cbrt exp2",
     ),
     "operator": (
         operator,
-        "add sub mul truediv floordiv mod neg pos abs eq ne lt le gt ge not_ truth is_ is_not and_ or_ xor invert contains "
+        "add sub mul truediv floordiv mod neg pos abs eq ne lt le gt ge not_ truth is_ is_not and_ or_ xor invert contains "  # noqa: E501
         "getitem itemgetter concat index matmul countOf setitem delitem iadd imul isub",
     ),
     "pprint": (pprint, "pformat"),
     "re": (
         re,
-        "compile match fullmatch search sub subn split findall finditer escape IGNORECASE I MULTILINE M DOTALL S VERBOSE X "
+        "compile match fullmatch search sub subn split findall finditer escape IGNORECASE I MULTILINE M DOTALL S VERBOSE X "  # noqa: E501
         "ASCII A Pattern Match error",
     ),
     "string": (
@@ -97,20 +100,23 @@ _PARTS: dict[str, tuple[Any, str]] = {
     "types": (types, "SimpleNamespace MappingProxyType GeneratorType NoneType MethodType"),
     "typing": (
         typing,
-        "Any AnyStr Callable ClassVar Final ForwardRef Generic Literal Optional Protocol Tuple Type TypeVar Union AbstractSet "
+        "Any AnyStr Callable ClassVar Final ForwardRef Generic Literal Optional Protocol Tuple Type TypeVar Union AbstractSet "  # noqa: E501
         "ByteString Container ContextManager Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
         "MutableMapping MutableSequence MutableSet Sequence Sized ValuesView Awaitable AsyncIterator AsyncIterable "
         "Coroutine Collection AsyncGenerator AsyncContextManager Reversible SupportsAbs SupportsBytes SupportsFloat "
-        "SupportsIndex SupportsInt SupportsRound ChainMap Counter Deque Dict DefaultDict List OrderedDict Set FrozenSet "
+        "SupportsIndex SupportsInt SupportsRound ChainMap Counter Deque Dict DefaultDict List OrderedDict Set FrozenSet "  # noqa: E501
         "NamedTuple TypedDict Generator BinaryIO IO Match Pattern TextIO Annotated assert_never cast final get_args "
         "get_origin is_typeddict LiteralString Never NewType no_type_check NoReturn NotRequired overload ParamSpec "
-        "ParamSpecArgs ParamSpecKwargs Required runtime_checkable Self Text TYPE_CHECKING TypeAlias TypeGuard Concatenate "
+        "ParamSpecArgs ParamSpecKwargs Required runtime_checkable Self Text TYPE_CHECKING TypeAlias TypeGuard Concatenate "  # noqa: E501
         "Unpack TypeVarTuple dataclass_transform override",
     ),
     "uuid": (uuid, "UUID"),
     "weakref": (weakref, "ref proxy WeakKeyDictionary WeakValueDictionary WeakSet finalize"),
     "contextlib": (contextlib, "nullcontext suppress ExitStack AbstractContextManager closing ContextDecorator"),
-    "dataclasses": (dataclasses, "field fields asdict astuple replace is_dataclass MISSING KW_ONLY FrozenInstanceError Field InitVar"),
+    "dataclasses": (
+        dataclasses,
+        "field fields asdict astuple replace is_dataclass MISSING KW_ONLY FrozenInstanceError Field InitVar",
+    ),
     "inspect": (inspect, "isclass Parameter"),
 }
 

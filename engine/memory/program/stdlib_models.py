@@ -57,9 +57,29 @@ def _logging(interpreter: Interpreter) -> dict[str, Any]:
             pass
 
     members: dict[str, Any] = {"getLogger": lambda *args: logger, "root": logger, "basicConfig": _nothing}
-    for name in ("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "disable", "captureWarnings"):
+    for name in (
+        "debug",
+        "info",
+        "warning",
+        "warn",
+        "error",
+        "exception",
+        "critical",
+        "log",
+        "disable",
+        "captureWarnings",
+    ):
         members[name] = _nothing
-    for name in ("Handler", "StreamHandler", "FileHandler", "Formatter", "Logger", "NullHandler", "Filter", "LoggerAdapter"):
+    for name in (
+        "Handler",
+        "StreamHandler",
+        "FileHandler",
+        "Formatter",
+        "Logger",
+        "NullHandler",
+        "Filter",
+        "LoggerAdapter",
+    ):
         members[name] = type(name, (Handler,), {})
     members.update(DEBUG=10, INFO=20, WARNING=30, WARN=30, ERROR=40, CRITICAL=50, NOTSET=0)
     return members
@@ -80,8 +100,13 @@ def _time(interpreter: Interpreter) -> dict[str, Any]:
     def tick(*args: Any) -> float:
         return 1.7e9 + next(ticks) * 0.001
 
-    names = {name: tick for name in ("time", "perf_counter", "monotonic", "process_time")}
-    return {**names, "sleep": _nothing, "strftime": lambda *args: "20250101-000000", "time_ns": lambda: int(tick() * 1e9)}
+    names = dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), tick)
+    return {
+        **names,
+        "sleep": _nothing,
+        "strftime": lambda *args: "20250101-000000",
+        "time_ns": lambda: int(tick() * 1e9),
+    }
 
 
 def _datetime(interpreter: Interpreter) -> dict[str, Any]:
@@ -101,10 +126,25 @@ def _random(interpreter: Interpreter) -> dict[str, Any]:
     generator = random.Random(0)
     members: dict[str, Any] = {
         name: getattr(generator, name)
-        for name in (
-            "random randint choice choices sample shuffle uniform gauss randrange normalvariate betavariate expovariate "
-            "getrandbits getstate setstate triangular lognormvariate"
-        ).split()
+        for name in [
+            "random",
+            "randint",
+            "choice",
+            "choices",
+            "sample",
+            "shuffle",
+            "uniform",
+            "gauss",
+            "randrange",
+            "normalvariate",
+            "betavariate",
+            "expovariate",
+            "getrandbits",
+            "getstate",
+            "setstate",
+            "triangular",
+            "lognormvariate",
+        ]
     }
     return {**members, "seed": _nothing, "Random": random.Random}
 
@@ -226,7 +266,13 @@ def _functools(interpreter: Interpreter) -> dict[str, Any]:
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             return interpreter.call(self.func, [*self.args, *args], {**self.keywords, **kwargs})
 
-    return {"wraps": wraps, "lru_cache": lru_cache, "cache": Cached, "partial": Partial, "update_wrapper": lambda w, *a, **k: w}
+    return {
+        "wraps": wraps,
+        "lru_cache": lru_cache,
+        "cache": Cached,
+        "partial": Partial,
+        "update_wrapper": lambda w, *a, **k: w,
+    }
 
 
 def _contextlib(interpreter: Interpreter) -> dict[str, Any]:
@@ -270,7 +316,9 @@ def _contextlib(interpreter: Interpreter) -> dict[str, Any]:
             self.function = function
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
-            return self if instance is None else lambda *args, **kwargs: Manager(self.function, (instance, *args), kwargs)
+            return (
+                self if instance is None else lambda *args, **kwargs: Manager(self.function, (instance, *args), kwargs)
+            )
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             return Manager(self.function, args, kwargs)
@@ -315,7 +363,12 @@ def _typing(interpreter: Interpreter) -> dict[str, Any]:
             hints.update(getattr(base, "__dict__", {}).get("__annotations__", {}))
         return hints
 
-    return {"get_type_hints": get_type_hints, "TYPE_CHECKING": False, "overload": lambda function: function, "Any": typing.Any}
+    return {
+        "get_type_hints": get_type_hints,
+        "TYPE_CHECKING": False,
+        "overload": lambda function: function,
+        "Any": typing.Any,
+    }
 
 
 def _inspect(interpreter: Interpreter) -> dict[str, Any]:
@@ -326,7 +379,11 @@ def _inspect(interpreter: Interpreter) -> dict[str, Any]:
         if isinstance(target, type):
             target = target.__init__  # type: ignore[misc]
         if not isinstance(target, Function):
-            return inspect.signature(function) if callable(function) else Unknown("signature of a value that is not callable")
+            return (
+                inspect.signature(function)
+                if callable(function)
+                else Unknown("signature of a value that is not callable")
+            )
         code = target.preflight_code
         kinds = inspect.Parameter
         parameters = []
@@ -338,7 +395,9 @@ def _inspect(interpreter: Interpreter) -> dict[str, Any]:
         if code.variadic:
             parameters.append(kinds(code.variadic, kinds.VAR_POSITIONAL))
         for name in code.keyword_only:
-            parameters.append(kinds(name, kinds.KEYWORD_ONLY, default=target.preflight_keyword_defaults.get(name, kinds.empty)))
+            parameters.append(
+                kinds(name, kinds.KEYWORD_ONLY, default=target.preflight_keyword_defaults.get(name, kinds.empty))
+            )
         if code.keywords:
             parameters.append(kinds(code.keywords, kinds.VAR_KEYWORD))
         return inspect.Signature(parameters)
@@ -347,11 +406,20 @@ def _inspect(interpreter: Interpreter) -> dict[str, Any]:
         return isinstance(value, Function)
 
     def get_members(value: Any, predicate: Any = None) -> list[tuple[str, Any]]:
-        table = value.special("__dict__") if isinstance(value, Namespace) else {name: getattr(value, name) for name in dir(value)}
+        table = (
+            value.special("__dict__")
+            if isinstance(value, Namespace)
+            else {name: getattr(value, name) for name in dir(value)}
+        )
         pairs = sorted((name, item) for name, item in table.items() if not name.startswith("__"))
         return [pair for pair in pairs if predicate is None or interpreter.call(predicate, [pair[1]], {})]
 
-    return {"signature": signature, "isfunction": is_function, "getmembers": get_members, "ismethod": lambda v: hasattr(v, "__func__")}
+    return {
+        "signature": signature,
+        "isfunction": is_function,
+        "getmembers": get_members,
+        "ismethod": lambda v: hasattr(v, "__func__"),
+    }
 
 
 def _json(interpreter: Interpreter) -> dict[str, Any]:
@@ -385,7 +453,9 @@ def _configparser(interpreter: Interpreter) -> dict[str, Any]:
     def reader(base: type[configparser.RawConfigParser]) -> type:
         class Parser(base):  # type: ignore[valid-type, misc]
             def read(self, names: Any, encoding: Any = None) -> list[str]:
-                found = [str(n) for n in (names if isinstance(names, (list, tuple)) else [names]) if is_file(interpreter, n)]
+                found = [
+                    str(n) for n in (names if isinstance(names, (list, tuple)) else [names]) if is_file(interpreter, n)
+                ]
                 for name in found:
                     self.read_string(read_text(interpreter, name))
                 return found
@@ -421,7 +491,9 @@ def _importlib(interpreter: Interpreter) -> dict[str, Any]:
     return {
         "import_module": import_module,
         "util": Namespace("importlib.util", {"find_spec": find_spec}),
-        "metadata": Namespace("importlib.metadata", {"version": lambda name: "9999.0", "PackageNotFoundError": ImportError}),
+        "metadata": Namespace(
+            "importlib.metadata", {"version": lambda name: "9999.0", "PackageNotFoundError": ImportError}
+        ),
         "reload": lambda module: module,
     }
 
@@ -446,7 +518,9 @@ def _sys(interpreter: Interpreter) -> dict[str, Any]:
         "getsizeof": lambda *args: 64,
         "setrecursionlimit": _nothing,
         "getrecursionlimit": lambda: 1000,
-        "float_info": SimpleNamespace(max=1.7976931348623157e308, min=2.2250738585072014e-308, epsilon=2.220446049250313e-16),
+        "float_info": SimpleNamespace(
+            max=1.7976931348623157e308, min=2.2250738585072014e-308, epsilon=2.220446049250313e-16
+        ),
         "byteorder": "little",
         "exc_info": lambda: (None, None, None),
         "intern": lambda text: text,
@@ -500,12 +574,37 @@ MODELS: dict[str, Callable[[Interpreter], dict[str, Any]]] = {
     "traceback": lambda i: {"print_exc": _nothing, "format_exc": lambda *a: ""},
     "atexit": lambda i: {"register": lambda f, *a, **k: f},
     "socket": lambda i: {"gethostname": lambda: "host"},
-    "platform": lambda i: {"system": lambda: "Linux", "python_version": lambda: "3.11.0", "node": lambda: "host", "machine": lambda: "x86_64"},
-    "shutil": lambda i: {"rmtree": _nothing, "copy": _nothing, "copyfile": _nothing, "copytree": _nothing, "which": _nothing},
+    "platform": lambda i: {
+        "system": lambda: "Linux",
+        "python_version": lambda: "3.11.0",
+        "node": lambda: "host",
+        "machine": lambda: "x86_64",
+    },
+    "shutil": lambda i: {
+        "rmtree": _nothing,
+        "copy": _nothing,
+        "copyfile": _nothing,
+        "copytree": _nothing,
+        "which": _nothing,
+    },
     "glob": lambda i: {"glob": lambda *a, **k: [], "iglob": lambda *a, **k: iter(())},
-    "tempfile": lambda i: {"mkdtemp": lambda *a, **k: "/tmp/run", "gettempdir": lambda: "/tmp", "TemporaryDirectory": lambda *a, **k: contextlib.nullcontext("/tmp/run")},
-    "pickle": lambda i: {"load": lambda *a, **k: Unknown("pickle.load is not run"), "dump": _nothing, "dumps": lambda *a: b"", "HIGHEST_PROTOCOL": 5},
-    "csv": lambda i: {"reader": lambda *a, **k: iter(()), "writer": lambda *a, **k: Silent(), "DictWriter": lambda *a, **k: Silent(), "DictReader": lambda *a, **k: iter(())},
+    "tempfile": lambda i: {
+        "mkdtemp": lambda *a, **k: "/tmp/run",
+        "gettempdir": lambda: "/tmp",
+        "TemporaryDirectory": lambda *a, **k: contextlib.nullcontext("/tmp/run"),
+    },
+    "pickle": lambda i: {
+        "load": lambda *a, **k: Unknown("pickle.load is not run"),
+        "dump": _nothing,
+        "dumps": lambda *a: b"",
+        "HIGHEST_PROTOCOL": 5,
+    },
+    "csv": lambda i: {
+        "reader": lambda *a, **k: iter(()),
+        "writer": lambda *a, **k: Silent(),
+        "DictWriter": lambda *a, **k: Silent(),
+        "DictReader": lambda *a, **k: iter(()),
+    },
     "subprocess": lambda i: {},
     "multiprocessing": lambda i: {"cpu_count": lambda: 8, "set_start_method": _nothing, "freeze_support": _nothing},
     "argparse": lambda i: __import__("engine.memory.program.arguments", fromlist=["make_argparse"]).make_argparse(i),

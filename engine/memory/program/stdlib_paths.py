@@ -145,7 +145,11 @@ def make_pathlib(interpreter: Interpreter) -> dict[str, Any]:
             prefix = "" if str(self) == "." else f"{project_path(interpreter, self).rstrip('/')}/"
             for name in interpreter.project.paths():
                 rest = name.removeprefix(prefix)
-                if name.startswith(prefix) and pathlib.PurePosixPath(rest).match(pattern) and (deep or rest.count("/") == pattern.count("/")):
+                if (
+                    name.startswith(prefix)
+                    and pathlib.PurePosixPath(rest).match(pattern)
+                    and (deep or rest.count("/") == pattern.count("/"))
+                ):
                     yield type(self)(name)
 
         def glob(self, pattern: str) -> Any:

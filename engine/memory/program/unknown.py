@@ -28,7 +28,11 @@ class Unknown:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         # A decorator that is not known is taken to return what it decorates.
-        if len(args) == 1 and not kwargs and (isinstance(args[0], type) or getattr(args[0], "is_program_function", False)):
+        if (
+            len(args) == 1
+            and not kwargs
+            and (isinstance(args[0], type) or getattr(args[0], "is_program_function", False))
+        ):
             return args[0]
         return self
 
@@ -83,10 +87,48 @@ def _operator(self: Unknown, *others: object) -> object:
     return self
 
 
-for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor "
-    "rxor lshift rlshift rshift rrshift neg pos abs invert lt le gt ge eq ne iadd isub imul itruediv"
-).split():
+for _name in [
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "matmul",
+    "rmatmul",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "rxor",
+    "lshift",
+    "rlshift",
+    "rshift",
+    "rrshift",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "iadd",
+    "isub",
+    "imul",
+    "itruediv",
+]:
     setattr(Unknown, f"__{_name}__", _operator)
 
 

@@ -1,0 +1,59 @@
+"""`diffusers`: the transformers and networks of the catalogue, built from published configurations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine import architectures
+from engine.memory.libraries import published
+from engine.memory.program.namespaces import Namespace
+from engine.memory.program.unknown import Unknown
+
+if TYPE_CHECKING:
+    from engine.memory.program.machine import Interpreter
+
+
+def _equipped(interpreter: Interpreter, found: architectures.ModelClass) -> Any:
+    """A model class with the class methods of diffusers' ModelMixin."""
+    kind = published.model_class(interpreter, found)
+    base = published.model_file(interpreter, "diffusion").special("__dict__")["DiffusionPreTrainedModel"]
+    if "add_adapter" in base.__dict__:
+        return kind
+
+    def build(cls: Any, values: dict[str, Any], stored: str, options: dict[str, Any], name: str) -> Any:
+        config = published.PretrainedConfig(**values)
+        return published.finish(interpreter, lambda: cls(config), config, stored, options, name)
+
+    def from_pretrained(cls: Any, name: Any = None, *args: Any, **options: Any) -> Any:
+        checkpoint = architectures.lookup(name, library="diffusers") if isinstance(name, str) else None
+        if checkpoint is None:
+            interpreter.note(f"the checkpoint {name} is not in the catalogue")
+            return Unknown(f"the checkpoint {name} is not in the catalogue")
+        interpreter.state["model name"], interpreter.state["model evidence"] = name, "catalogue"
+        overrides = {key: value for key, value in options.items() if key not in published.LOADER_OPTIONS}
+        values = {**checkpoint.configuration(overrides), "model_type": checkpoint.model_type}
+        # unlike transformers, diffusers loads float32 unless a dtype is asked for
+        return build(cls, values, "float32", options, name)
+
+    def add_adapter(self: Any, config: Any, *args: Any, **options: Any) -> None:
+        from engine.memory.libraries.peft import add_adapters
+
+        add_adapters(interpreter, self, config)
+
+    base.from_pretrained = classmethod(from_pretrained)
+    base.add_adapter = add_adapter
+    base.save_pretrained = lambda self, *args, **options: None
+    return kind
+
+
+def provide(interpreter: Interpreter, dotted: str) -> Any:
+    """`diffusers` and its submodules: every public name is found from any of them."""
+
+    def missing(name: str) -> Any:
+        found = architectures.find_class(name)
+        family = architectures.family(found.model_type) if found is not None else None
+        if found is not None and family is not None and family.library == "diffusers":
+            return _equipped(interpreter, found)
+        return provide(interpreter, f"{dotted}.{name}") if name.islower() else None
+
+    return Namespace(dotted, {"__name__": dotted}, missing=missing)
