@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from engine.project import Project, UnreadableFile
 
-AFFECTED_LIMIT = 80
+AFFECTED_LIMIT = 40
 """Most files analysed for one change besides the changed ones themselves: nearest importers first."""
 
 _IMPORT = re.compile(

@@ -44,9 +44,12 @@ def compare(base: Project, head: Project, changed: Sequence[FileDiff], settings:
     head_roots, base_roots = _roots(base, head, changed, settings, to_head, to_base)
     after = analyse(head, head_roots, settings=settings)
     before = analyse(base, base_roots, settings=settings)
-    new = _placed(after, {})
-    old = _placed(before, {base_path: head_path for base_path, head_path in to_head.items() if base_path != head_path})
-    new, old, existing = _matched(new, old, changed)
+    renamed = {base_path: head_path for base_path, head_path in to_head.items() if base_path != head_path}
+    new, old, existing = _matched(_placed(after, {}), _placed(before, renamed), changed)
+    # What another finding speaks for on one side is neither new nor fixed on the other.
+    new, _, spoken_for = _matched(new, _silenced(before, renamed), changed)
+    existing += spoken_for
+    _, old, _ = _matched(_silenced(after, {}), old, changed)
     return Changes(
         introduced=_ordered(new),
         fixed=_ordered(old),
@@ -83,6 +86,14 @@ def _placed(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
     for finding in analysis.report.findings:
         path = finding.path.partition("#")[0]
         context = analysis.contexts.get(finding.fingerprint, Context("", ""))
+        placed.append(_Placed(finding, renamed.get(path, path), context))
+    return placed
+
+
+def _silenced(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
+    placed: list[_Placed] = []
+    for finding, context in analysis.silenced:
+        path = finding.path.partition("#")[0]
         placed.append(_Placed(finding, renamed.get(path, path), context))
     return placed
 

@@ -47,6 +47,8 @@ class Analysis:
     report: CheckReport
     contexts: dict[str, Context] = field(default_factory=dict)
     """Fingerprint to the place that it was made from."""
+    silenced: Sequence[tuple[Finding, Context]] = ()
+    """Findings that arbitration dropped: true as well, but another one speaks for them."""
     roots: Sequence[str] = ()
 
 
@@ -92,7 +94,7 @@ def analyse(
     drafts, problems = _traced(project, roots, rules)
     failed = {**project.failed, **problems}
     reportable = frozenset(wanted)
-    findings, contexts = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
+    findings, contexts, silenced = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
     counts = FileCounts(
         read=len([p for p in roots if p not in failed]),
         skipped=skipped,
@@ -100,7 +102,7 @@ def analyse(
             FailedFile(path=p, reason=r) for p, r in sorted(failed.items()) if p in reportable or p in problems
         ),
     )
-    return Analysis(CheckReport(findings=tuple(findings), files=counts), contexts, roots)
+    return Analysis(CheckReport(findings=tuple(findings), files=counts), contexts, silenced, roots)
 
 
 def enabled_rules(settings: Settings, select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
@@ -201,8 +203,8 @@ def _finished(
     reportable: frozenset[str],
     report_unused: bool,
     roots: Sequence[str],
-) -> tuple[list[Finding], dict[str, Context]]:
-    """Drafts as findings: silenced ones out, one per place, with fingerprints, sorted."""
+) -> tuple[list[Finding], dict[str, Context], list[tuple[Finding, Context]]]:
+    """Drafts as findings, one per place, with fingerprints, sorted; their contexts; and what arbitration dropped."""
     index = ContextIndex(project)
     used: set[tuple[str, int]] = set()
     placed: list[tuple[Finding, Context]] = []
@@ -219,6 +221,7 @@ def _finished(
         if draft.fix is not None:
             makers[id(finding)] = draft.fix
     kept = {id(finding) for finding in arbitrate([finding for finding, _ in placed])}
+    dropped = [(finding, context) for finding, context in placed if id(finding) not in kept]
     placed = [
         (_with_fix(project, finding, makers.get(id(finding))), context)
         for finding, context in placed
@@ -228,7 +231,8 @@ def _finished(
         placed += _unused(project, roots, used, index)
     findings = with_fingerprints(placed)
     ordered = {(f.rule, f.path, f.line, f.column): context for f, context in placed}
-    return findings, {f.fingerprint: ordered[f.rule, f.path, f.line, f.column] for f in findings}
+    contexts = {f.fingerprint: ordered[f.rule, f.path, f.line, f.column] for f in findings}
+    return findings, contexts, dropped
 
 
 def _silenced(module: Module, rule: Rule, first: int, last: int, used: set[tuple[str, int]]) -> bool:

@@ -25,10 +25,16 @@ def summary_markdown(
 ) -> str:
     """The Markdown of the summary comment and of the check run; everything from the repository is escaped."""
     parts = [f"## Preflight: {headline(introduced, fixed, failed)}"]
-    if introduced:
-        parts.append("### New in this change\n\n" + _listed(introduced))
-    if fixed:
-        parts.append("### Fixed by this change\n\n" + _listed(fixed, struck=True))
+    notes = [finding for finding in introduced if finding.severity == "note"]
+    grave = [finding for finding in introduced if finding.severity != "note"]
+    repaired = [finding for finding in fixed if finding.severity != "note"]
+    if grave:
+        parts.append("### New in this change\n\n" + _listed(grave))
+    if repaired:
+        parts.append("### Fixed by this change\n\n" + _listed(repaired, struck=True))
+    if notes:
+        title = f"<details><summary>{_count(len(notes), 'note')} on tuning</summary>"
+        parts.append(f"{title}\n\n{_listed(notes)}\n\n</details>")
     if existing:
         word = "finding was" if existing == 1 else "findings were"
         parts.append(f"{existing} {word} there before in the files that this change touches or reaches.")
@@ -46,8 +52,9 @@ def headline(introduced: Sequence[Finding], fixed: Sequence[Finding], failed: Se
     counts = Counter(finding.severity for finding in introduced)
     new = ", ".join(_count(counts[level], level) for level in ("error", "warning", "note") if counts[level])
     text = f"{new} introduced" if new else "nothing new found"
-    if fixed:
-        text += f", {len(fixed)} fixed"
+    repaired = sum(finding.severity != "note" for finding in fixed)
+    if repaired:
+        text += f", {repaired} fixed"
     if failed:
         text += f", {_count(len(failed), 'file')} not analysed"
     return text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -38,6 +40,7 @@ class Project:
         self._texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._problems: dict[str, UnreadableFile] = {}
+        self._lost_cells: dict[str, str] = {}
 
     @classmethod
     def from_folder(cls, root: Path) -> Project:
@@ -57,7 +60,7 @@ class Project:
     @property
     def failed(self) -> dict[str, str]:
         """Path to reason, for every file that was asked for and could not be read or parsed."""
-        return {path: str(problem) for path, problem in self._problems.items()}
+        return {**self._lost_cells, **{path: str(problem) for path, problem in self._problems.items()}}
 
     def paths(self) -> Sequence[str]:
         """All files, POSIX, relative, sorted."""
@@ -119,21 +122,32 @@ class Project:
             raise
         return module
 
-    @staticmethod
-    def _parsed(path: str, text: str) -> Module:
+    def _parsed(self, path: str, text: str) -> Module:
         if not path.endswith(".ipynb"):
             return Module(path, text, parse(path, text), text.split("\n"), suppressions=find_suppressions(text))
         code, cells = read_notebook(path, text)
         first_lines = tuple(cell.first_line for cell in cells)
-        module = Module(path, code, parse("", ""), code.split("\n"), cells, _first_lines=first_lines)
-        try:
-            tree = parse(path, code)
-        except UnreadableFile as problem:
-            if problem.line is None:
-                raise
-            place, line = module.display_path(problem.line)
-            raise UnreadableFile(path, f"cell {place.rpartition('=')[2]} {problem.reason}", line) from problem
-        return Module(path, code, tree, code.split("\n"), cells, find_suppressions(code), first_lines)
+        lines = code.split("\n")
+        for _ in range(len(cells) + 1):
+            code = "\n".join(lines)
+            module = Module(path, code, ast.Module([], []), lines, cells, find_suppressions(code), first_lines)
+            try:
+                return replace(module, tree=parse(path, code))
+            except UnreadableFile as problem:
+                if problem.line is None:
+                    raise
+                self._lose_cell(module, problem, lines)
+        raise UnreadableFile(path, "has no cell that parses", 1)
+
+    def _lose_cell(self, module: Module, problem: UnreadableFile, lines: list[str]) -> None:
+        """Names a cell that does not parse, and blanks it: the other cells are still read."""
+        place, line = module.display_path(problem.line or 1)
+        number = int(place.rpartition("=")[2])
+        cell = module.cells[number - 1]
+        first = cell.first_line - 1
+        lines[first : first + cell.line_count] = [""] * cell.line_count
+        reason = f"cell {number} {problem.reason} (line {line})"
+        self._lost_cells[module.path] = "; ".join(filter(None, (self._lost_cells.get(module.path), reason)))
 
     def find_module(self, dotted: str, importer: str | None = None, level: int = 0) -> str | None:
         """The path of a module or of a package's `__init__.py`, None if it is not in the project.

@@ -48,10 +48,10 @@ def test_places_lead_to_cell_line_and_line_of_the_json() -> None:
     assert "    loss.backward()" in text.split("\n")[module.file_line(line) - 1]
 
 
-def test_a_syntax_error_names_cell_and_line() -> None:
-    project = Project.from_mapping({"nb.ipynb": notebook(("code", "x = 1"), ("code", "y = 2\nfor"))})
-    assert Project.from_mapping({"a.py": "x"}).failed == {}
-    try:
-        project.module("nb.ipynb")
-    except Exception as problem:
-        assert str(problem) == "cell 2 does not parse: invalid syntax (line 2)"
+def test_a_cell_that_does_not_parse_is_named_and_the_others_are_read() -> None:
+    text = notebook(("code", "x = 1"), ("code", "y = 2\nfor"), ("code", "loss.backward()"))
+    project = Project.from_mapping({"nb.ipynb": text})
+    module = project.module("nb.ipynb")
+    assert [line for line in module.lines if line] == ["x = 1", "loss.backward()"]
+    assert module.display_path(module.lines.index("loss.backward()") + 1) == ("nb.ipynb#cell=3", 1)
+    assert project.failed == {"nb.ipynb": "cell 2 does not parse: invalid syntax (line 2)"}
