@@ -230,6 +230,7 @@ PREFIXES: dict[str, Effect] = {
     "torch.fft.": Effect("tensor"),
     "torch.special.": Effect("tensor"),
     "torch.cuda.": Effect("plain"),
+    "torch.multiprocessing.": Effect("plain"),
     "torch.backends.": Effect("plain"),
     "torch.utils.": Effect("plain"),
     "torch.distributions.": Effect("distribution"),

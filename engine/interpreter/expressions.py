@@ -166,6 +166,12 @@ class Expressions(Attributes):
             if known is not None:
                 return self.constant(node, known)
         about = left.about.union(*(o.about for o in others))
+        if len(others) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            # Comparing something unknown with 0 may well single out one rank.
+            zero = others[0].is_constant and others[0].constant in (0, -1) and others[0].constant is not False
+            zero = zero or any(item.is_constant and item.constant in (0, -1) for item in others[0].elements())
+            if zero and not left.divisor and left.op not in ("loop-index", "counter", "len", "size", "shape"):
+                about |= {"maybe-rank"}
         result = self.make(node, "compare", (left, *others), detached="comparison", about=about)
         result.divisor = left.divisor
         if result.divisor:
@@ -225,7 +231,8 @@ class Expressions(Attributes):
             return self.constant(node, not stop)
         if stop:
             # `a or rank == 0` holds on other ranks too.
-            about -= {"rank", "local-rank"} if len(node.values) > 1 else set()
+            if about & {"rank", "local-rank", "maybe-rank"}:
+                about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
         if about and not isinstance(result, Constant):
             value = self.make(node, "boolean", result.options(), role=result.role, about=about)
             value.divisor = divisor

@@ -83,6 +83,7 @@ def join_values(first: Value, second: Value) -> Value:
         loops=latest.loops,
         iterations=latest.iterations,
         choices=tuple(options),
+        about=frozenset().union(*(o.about for o in options)),
     )
 
 

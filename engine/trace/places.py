@@ -63,6 +63,8 @@ GuardKind = Literal["condition", "rank", "modulo", "debug", "except", "loop-else
 class Guard:
     """A condition under which an event happens.
 
+    `maybe-rank` marks a comparison with 0 of something unknown, which may single out a rank.
+
     `text` is the condition's source, normalised so that `holds` says with which outcome; `if x is None: A else: B`
     gives A and B the same text and opposite `holds`. `kinds` may name several: `rank` (only some ranks pass),
     `modulo` (`i % n == 0`: passes once in n iterations; `divisor` is the source of n), `debug`.
