@@ -24,6 +24,7 @@ class Anchors:
             if comment.side == "RIGHT":
                 if hunk.holds(first, comment.line):
                     return True
-            elif hunk.base_start <= first and comment.line < hunk.base_start + hunk.base_count:
+            elif first in hunk.removed and comment.line in hunk.removed:
+                # The old numbering holds for deleted lines alone.
                 return True
         return False
