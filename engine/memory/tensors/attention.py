@@ -10,13 +10,15 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
+from engine.memory.tensors.casting import convert
 from engine.memory.tensors.linear_algebra import lower, matmul
-from engine.memory.tensors.pointwise import add, convert, dropout, like, mul
+from engine.memory.tensors.pointwise import add, mul
 from engine.memory.tensors.reduction import softmax_like
 from engine.memory.tensors.registry import functional
 from engine.memory.tensors.shaping import expand, pad, transpose
 from engine.memory.tensors.shaping import repeat_interleave as repeat_heads
-from engine.memory.tensors.tensor import Tensor, new
+from engine.memory.tensors.tensor import Tensor, like, new
+from engine.memory.tensors.unary import dropout
 
 
 def choose_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, enable_gqa: bool) -> str:

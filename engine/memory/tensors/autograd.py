@@ -396,7 +396,7 @@ def _validate(node: Node, result: Gradients) -> Gradients:
             if changed is None:
                 changed = list(result)
             if gradient.shape != shape:
-                from engine.memory.tensors.pointwise import sum_to
+                from engine.memory.tensors.broadcasting import sum_to
 
                 gradient = sum_to(gradient, shape)
             if gradient.dtype is not dtype:
@@ -419,7 +419,7 @@ def _unpack(saved: Any, node: Node, create_graph: bool) -> Any:
 
 def accumulate(tensor: Tensor, buffer: list[Tensor | None], create_graph: bool) -> None:
     """AccumulateGrad: the first gradient is stolen where nobody else holds it and its layout fits."""
-    from engine.memory.tensors import pointwise
+    from engine.memory.tensors import casting, pointwise
 
     gradient = buffer[0]
     buffer[0] = None
@@ -434,7 +434,7 @@ def accumulate(tensor: Tensor, buffer: list[Tensor | None], create_graph: bool) 
         if not create_graph and getrefcount(gradient) <= 2 and gradient.is_dense() and gradient.stride_of() == tensor.stride_of():
             kept = gradient.alias()
         elif create_graph:
-            kept = pointwise.clone(gradient)
+            kept = casting.clone(gradient)
         else:
             kept = gradient.fresh_copy(tensor)
         kept.storage.relabel("gradients")

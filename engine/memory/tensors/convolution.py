@@ -7,13 +7,13 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
+from engine.memory.tensors.casting import full_precision
 from engine.memory.tensors.linear_algebra import lower
-from engine.memory.tensors.pointwise import full_precision, like
 from engine.memory.tensors.reduction import mean
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, functional
 from engine.memory.tensors.shaping import rearranged
 from engine.memory.tensors.storage import TensorError
-from engine.memory.tensors.tensor import CHANNELS_LAST, CHANNELS_LAST_3D, Tensor, new
+from engine.memory.tensors.tensor import CHANNELS_LAST, CHANNELS_LAST_3D, Tensor, like, new
 
 
 def spread(value: Any, n: int) -> tuple[int, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.memory.tensors import dtypes, machine
+from engine.memory.tensors.broadcasting import KNOWN
+from engine.memory.tensors.casting import convert
 from engine.memory.tensors.dtypes import DType
-from engine.memory.tensors.pointwise import KNOWN, convert
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, function
 from engine.memory.tensors.shaping import dims
 from engine.memory.tensors.storage import Size, device_kind

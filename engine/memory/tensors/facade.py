@@ -9,11 +9,13 @@ from typing import Any, Final
 from engine.memory.allocator import CapacityError
 from engine.memory.tensors import (
     attention,
+    casting,
     checkpointing,
     convolution,
     creation,
     distributions,
     dtypes,
+    in_place,
     indexing,
     linear_algebra,
     losses,
@@ -25,6 +27,7 @@ from engine.memory.tensors import (
     shaping,
     tensor,
     trees,
+    unary,
 )
 from engine.memory.tensors.nn import functions, layers, module, parallel, recurrent, transformer
 from engine.memory.tensors.optim import optimizers, schedulers
@@ -32,7 +35,7 @@ from engine.memory.tensors.registry import FFT, FUNCTIONAL, LINALG, SPECIAL, TOR
 from engine.memory.tensors.storage import Device, Size, Storage
 from engine.memory.tensors.tensor import Parameter, Tensor, new
 
-OPERATORS = (attention, convolution, creation, indexing, linear_algebra, losses, normalization, pointwise, reduction, shaping)
+OPERATORS = (attention, casting, convolution, creation, in_place, indexing, linear_algebra, losses, normalization, pointwise, reduction, shaping, unary)
 
 
 class Namespace(ModuleType):

@@ -7,11 +7,12 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
-from engine.memory.tensors.pointwise import broadcast, copy_, like, needs, write
+from engine.memory.tensors.broadcasting import broadcast, needs
+from engine.memory.tensors.casting import copy_, write
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, both, functional
 from engine.memory.tensors.shaping import piece, reshape, view_of
 from engine.memory.tensors.storage import Size, TensorError
-from engine.memory.tensors.tensor import Tensor, is_row_major, new
+from engine.memory.tensors.tensor import Tensor, is_row_major, like, new
 
 
 def _scattered(node: Node, g: Tensor) -> Any:

@@ -7,11 +7,13 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record, record_many
-from engine.memory.tensors.pointwise import add, broadcast, convert, full_precision, like, mul
+from engine.memory.tensors.broadcasting import broadcast
+from engine.memory.tensors.casting import contiguous, convert, full_precision
+from engine.memory.tensors.pointwise import add, mul
 from engine.memory.tensors.registry import FUNCTIONAL, LINALG, TORCH, both, function, functional
-from engine.memory.tensors.shaping import contiguous, expand, permute, reshape, t, transpose, unsqueeze, view_strides
+from engine.memory.tensors.shaping import expand, permute, reshape, t, transpose, unsqueeze, view_strides
 from engine.memory.tensors.storage import TensorError
-from engine.memory.tensors.tensor import Tensor, new
+from engine.memory.tensors.tensor import Tensor, like, new
 
 
 def lower(x: Any) -> Any:
@@ -411,7 +413,7 @@ def _cdist_backward(node: Node, g: Tensor) -> Any:
 def cdist(a: Tensor, b: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     if machine.current.autocast is not None:
         a, b = full_precision(a), full_precision(b)
-    from engine.memory.tensors.pointwise import saved_output
+    from engine.memory.tensors.broadcasting import saved_output
 
     batch = broadcast(a.shape[:-2], b.shape[:-2])
     shape = (*batch, a.shape[-2], b.shape[-2])

@@ -6,11 +6,14 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
-from engine.memory.tensors.pointwise import add, broadcast, convert, div, full_precision, like, mul, neg, sub
+from engine.memory.tensors.broadcasting import broadcast
+from engine.memory.tensors.casting import convert, full_precision
+from engine.memory.tensors.pointwise import add, div, mul, sub
 from engine.memory.tensors.reduction import mean, softmax_like, sum_
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, functional
 from engine.memory.tensors.storage import TensorError
-from engine.memory.tensors.tensor import Tensor, new
+from engine.memory.tensors.tensor import Tensor, like, new
+from engine.memory.tensors.unary import neg
 
 
 def _reduction(reduction: str, size_average: Any, reduce: Any) -> str:

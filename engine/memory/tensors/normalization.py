@@ -6,12 +6,15 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
-from engine.memory.tensors.pointwise import add, convert, full_precision, like, mul, pow_, rsqrt
+from engine.memory.tensors.broadcasting import sum_to
+from engine.memory.tensors.casting import contiguous, convert, full_precision
+from engine.memory.tensors.pointwise import add, mul, pow_
 from engine.memory.tensors.reduction import mean
 from engine.memory.tensors.registry import TORCH, functional
-from engine.memory.tensors.shaping import contiguous, repeat, reshape
+from engine.memory.tensors.shaping import repeat, reshape
 from engine.memory.tensors.storage import TensorError
-from engine.memory.tensors.tensor import CHANNELS_LAST, Tensor, new
+from engine.memory.tensors.tensor import CHANNELS_LAST, Tensor, like, new
+from engine.memory.tensors.unary import rsqrt
 
 
 def _norm_backward(node: Node, g: Tensor) -> Any:
@@ -40,8 +43,6 @@ def _differentiable(node: Node, g: Tensor) -> Any:
 
 
 def _channel_sum(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    from engine.memory.tensors.pointwise import sum_to
-
     if len(shape) == 1 and g.shape[-1] != shape[0] and len(g.shape) > 1 and g.shape[1] == shape[0]:
         return g.sum([d for d in range(len(g.shape)) if d != 1])
     return sum_to(g, shape)

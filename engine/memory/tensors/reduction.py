@@ -9,12 +9,14 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
+from engine.memory.tensors.broadcasting import known, saved_output
+from engine.memory.tensors.casting import convert, full_precision
 from engine.memory.tensors.dtypes import DType
-from engine.memory.tensors.pointwise import convert, div, full_precision, known, like, mul, saved_output, sub
+from engine.memory.tensors.pointwise import div, mul, sub
 from engine.memory.tensors.registry import FUNCTIONAL, LINALG, SPECIAL, TORCH, alias, both, function, functional
 from engine.memory.tensors.shaping import expand, reshape
 from engine.memory.tensors.storage import Size
-from engine.memory.tensors.tensor import Tensor, new
+from engine.memory.tensors.tensor import Tensor, like, new
 
 ValuesIndices = namedtuple("ValuesIndices", ["values", "indices"])
 AXIS = Any

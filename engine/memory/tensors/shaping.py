@@ -8,7 +8,8 @@ from typing import Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record, record_many
-from engine.memory.tensors.pointwise import broadcast, contiguous, convert
+from engine.memory.tensors.broadcasting import broadcast
+from engine.memory.tensors.casting import contiguous, convert
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, alias, both, function, functional
 from engine.memory.tensors.storage import Size, TensorError, contiguous_strides
 from engine.memory.tensors.tensor import Tensor, is_row_major, like, new
@@ -220,7 +221,7 @@ def unsqueeze(x: Tensor, dim: int) -> Tensor:
 
 
 def _expand_backward(node: Node, g: Tensor) -> Any:
-    from engine.memory.tensors.pointwise import sum_to
+    from engine.memory.tensors.broadcasting import sum_to
 
     return (sum_to(g, node.context),)
 
