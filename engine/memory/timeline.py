@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from engine.memory.allocator import CATEGORIES, Event
+from engine.memory.launch import plan
+from engine.memory.shadow import shadow_run
+
+if TYPE_CHECKING:
+    from engine.memory.program.machine import Interpreter
+    from engine.project import Project
 
 GIB = 1 << 30
 
@@ -48,6 +55,35 @@ class Sample:
     def allocated(self) -> int:
         """Live bytes over all categories."""
         return sum(self.live)
+
+
+def record(
+    project: Project, script: str, *, architecture: str = "sm80", overrides: Mapping[str, str] | None = None
+) -> list[Event]:
+    """Every allocation and release of a shadow run of `script`, in order.
+
+    Raises CannotLaunch where the script names nothing that can be run.
+    """
+    kept: list[list[Event]] = []
+
+    def watch(interpreter: Interpreter) -> None:
+        events: list[Event] = []
+        interpreter.device.allocator.events = events
+        kept.append(events)
+
+    shadow_run(project, plan(project, script), architecture=architecture, overrides=overrides, adjust=watch)
+    return kept[0] if kept else []
+
+
+def rendered(events: Sequence[Event], suffix: str, title: str = "") -> bytes:
+    """The events in the format that a file name ends in: `.json`, `.svg` or `.pickle`; raises ValueError for others."""
+    if suffix == ".json":
+        return as_json(samples(events)).encode()
+    if suffix == ".svg":
+        return as_svg(samples(events), title).encode()
+    if suffix == ".pickle":
+        return as_snapshot(events)
+    raise ValueError(f"a timeline ends in .json, .svg or .pickle, not {suffix!r}")
 
 
 def samples(events: Sequence[Event], points: int = POINTS) -> list[Sample]:

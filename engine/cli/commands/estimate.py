@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.cli.usage import ROOT_MARKS, WrongUse, add_gpus, known_gpus
+
+if TYPE_CHECKING:
+    from engine.project import Project
 
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
 
@@ -19,6 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a setting"
     )
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        type=Path,
+        help="also write the memory over time: .json, .svg, or .pickle for PyTorch's memory visualiser",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         report = estimate(Project.from_folder(root), relative, gpus=gpus, overrides=overrides)
     except ValueError as problem:
         raise WrongUse(str(problem)) from problem
+    if arguments.timeline is not None:
+        write_timeline(arguments.timeline, Project.from_folder(root), relative, gpus, overrides)
     if arguments.format == "json":
         print(report.model_dump_json(indent=2))
     elif arguments.format == "markdown":
@@ -53,6 +66,23 @@ def run(arguments: argparse.Namespace) -> int:
 
         print_estimate(report, relative)
     return 0
+
+
+def write_timeline(
+    target: Path, project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]
+) -> None:
+    """Writes the timeline of the first GPU named. Raises WrongUse."""
+    from engine.estimate import DEFAULT_GPU, architecture_of
+    from engine.memory.launch import CannotLaunch
+    from engine.memory.timeline import record, rendered
+    from hardware_catalog import find_gpu
+
+    architecture = architecture_of(find_gpu(gpus[0] if gpus else DEFAULT_GPU))
+    try:
+        events = record(project, script, architecture=architecture, overrides=overrides)
+        target.write_bytes(rendered(events, target.suffix, title=script))
+    except (CannotLaunch, ValueError, OSError) as problem:
+        raise WrongUse(str(problem)) from problem
 
 
 def parse_overrides(values: list[str]) -> dict[str, str]:

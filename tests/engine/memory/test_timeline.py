@@ -4,8 +4,11 @@ import json
 import pickle
 from xml.etree import ElementTree
 
+import pytest
+
 from engine.memory.allocator import CATEGORIES, CATEGORY_INDEX, Allocator
-from engine.memory.timeline import as_json, as_snapshot, as_svg, samples
+from engine.memory.timeline import as_json, as_snapshot, as_svg, record, rendered, samples
+from engine.project import Project
 
 
 def recorded() -> Allocator:
@@ -52,3 +55,30 @@ def test_snapshot_frees_what_it_allocated() -> None:
     allocated = {entry["addr"] for entry in trace if entry["action"] == "alloc"}
     freed = {entry["addr"] for entry in trace if entry["action"] == "free_completed"}
     assert freed and freed <= allocated
+
+
+SCRIPT = """
+import torch
+
+net = torch.nn.Linear(256, 256).cuda()
+optimizer = torch.optim.Adam(net.parameters())
+for step in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(64, 256, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_run_is_recorded_with_its_categories() -> None:
+    events = record(Project.from_mapping({"train.py": SCRIPT}), "train.py")
+    assert {"parameters", "gradients", "optimizer"} <= {event.category for event in events}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".svg", ".pickle"])
+def test_the_file_name_chooses_the_format(suffix: str) -> None:
+    assert rendered(recorded().events or [], suffix)
+
+
+def test_another_file_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="a timeline ends in"):
+        rendered([], ".png")
