@@ -131,7 +131,18 @@ class Allocator:
                 self._settle_peak()
             self.live[block.category] -= block.size
             self.live[category] += block.size
+            if self.events is not None:
+                self._book(block, -block.requested)
             block.category = category
+            if self.events is not None:
+                self._book(block, block.requested)
+
+    def _book(self, block: Block, number_of_bytes: int) -> None:
+        # A block that changes its category leaves one curve of the timeline and enters another.
+        assert self.events is not None
+        name = CATEGORIES[block.category]
+        event = Event(number_of_bytes, name, self.label, self.allocated, self.reserved, block.position)
+        self.events.append(event)
 
     # ------------------------------------------------------------------------------------- allocation
 
@@ -154,7 +165,8 @@ class Allocator:
             block = self._new_segment(size, pool)
         rest = block.size - size
         if rest and (
-            (rest >= 512) if (pool == 0 or self.expandable_segments)
+            (rest >= 512)
+            if (pool == 0 or self.expandable_segments)
             else (rest > SMALL_REQUEST and (self.max_split_size is None or size < self.max_split_size))
         ):
             remainder = Block(block.position + size, rest, pool)
@@ -177,8 +189,7 @@ class Allocator:
             self._peak_pending = True
             self.peak_label = self.label
         if self.events is not None:
-            event = Event(number_of_bytes, CATEGORIES[category], self.label, allocated, self.reserved, block.position)
-            self.events.append(event)
+            self._book(block, number_of_bytes)
         return block
 
     def release(self, block: Block) -> None:
@@ -190,15 +201,7 @@ class Allocator:
         self.requested -= block.requested
         self.live[block.category] -= size
         if self.events is not None:
-            event = Event(
-                -block.requested,
-                CATEGORIES[block.category],
-                self.label,
-                self.allocated,
-                self.reserved,
-                block.position,
-            )
-            self.events.append(event)
+            self._book(block, -block.requested)
         other = block.previous
         if other is not None and other.free:
             self._remove(other)

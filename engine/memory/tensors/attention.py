@@ -31,9 +31,18 @@ def choose_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, enable_g
     d = q.shape[-1]
     if "flash" in allowed and state.compute >= 80 and half and mask is None and d == k.shape[-1] == v.shape[-1] <= 256:
         return "flash"
-    supported = q.dtype is dtypes.float32 or q.dtype is dtypes.float16 or (q.dtype is dtypes.bfloat16 and state.compute >= 80)
+    supported = (
+        q.dtype is dtypes.float32 or q.dtype is dtypes.float16 or (q.dtype is dtypes.bfloat16 and state.compute >= 80)
+    )
     step = 8 if half else 4
-    if "efficient" in allowed and supported and not enable_gqa and q.shape[1] == k.shape[1] and d % step == 0 and v.shape[-1] % step == 0:
+    if (
+        "efficient" in allowed
+        and supported
+        and not enable_gqa
+        and q.shape[1] == k.shape[1]
+        and d % step == 0
+        and v.shape[-1] % step == 0
+    ):
         return "efficient"
     return "math"
 
@@ -138,8 +147,16 @@ def _math(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, causal
 
 
 @functional
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:  # fmt: skip
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     state = machine.current
     outer = state.autocast
     if outer is not None:

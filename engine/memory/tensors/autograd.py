@@ -137,7 +137,9 @@ def edge_of(tensor: Tensor) -> tuple[Node, int] | None:
     return leaf, 0
 
 
-def record(out: Tensor, inputs: Sequence[Tensor | None], backward: Backward, saved: tuple[Any, ...] = (), context: Any = None) -> None:
+def record(
+    out: Tensor, inputs: Sequence[Tensor | None], backward: Backward, saved: tuple[Any, ...] = (), context: Any = None
+) -> None:
     """Attach the node of an operation to its output; the caller has checked that gradients are wanted."""
     node = Node(backward, [None if t is None else edge_of(t) for t in inputs], saved, context)
     hooks = machine.current.saved_tensor_hooks
@@ -150,7 +152,13 @@ def record(out: Tensor, inputs: Sequence[Tensor | None], backward: Backward, sav
     out.requires_grad = True
 
 
-def record_many(outs: Sequence[Tensor], inputs: Sequence[Tensor | None], backward: Backward, saved: tuple[Any, ...] = (), context: Any = None) -> Node:
+def record_many(
+    outs: Sequence[Tensor],
+    inputs: Sequence[Tensor | None],
+    backward: Backward,
+    saved: tuple[Any, ...] = (),
+    context: Any = None,
+) -> Node:
     """The same for an operation with several outputs; ``backward`` gets a list with a gradient or None for each."""
     node = Node(backward, [None if t is None else edge_of(t) for t in inputs], saved, context, len(outs))
     hooks = machine.current.saved_tensor_hooks
@@ -181,9 +189,7 @@ class Packed:
 def pack_saved(node: Node, hooks: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
     """Apply ``saved_tensors_hooks`` to what a node saves (parameters and other leaves included, as in torch)."""
     pack, unpack = hooks
-    node.saved = tuple(
-        Packed(pack(s), unpack) if s is not None and hasattr(s, "grad_fn") else s for s in node.saved
-    )
+    node.saved = tuple(Packed(pack(s), unpack) if s is not None and hasattr(s, "grad_fn") else s for s in node.saved)
 
 
 def wants_gradient(*tensors: Any) -> bool:
@@ -304,13 +310,16 @@ def run(
                 continue
             if needed is not None and node not in needed:
                 gradients_in: Gradients = (None,) * len(node.edges)
-            elif collect and node in captured_nodes and not any(e is not None and needed is not None and e[0] in needed for e in node.edges):
+            elif (
+                collect
+                and node in captured_nodes
+                and not any(e is not None and needed is not None and e[0] in needed for e in node.edges)
+            ):
                 gradients_in = (None,) * len(node.edges)
             else:
                 gradients_in = _call(node, buffer, create_graph or keep_graph, create_graph)
             del buffer
-            position = 0
-            for edge in node.edges:
+            for position, edge in enumerate(node.edges):
                 if edge is not None:
                     following, index = edge
                     gradient = gradients_in[position]
@@ -331,7 +340,6 @@ def run(
                     waiting[following] -= 1
                     if waiting[following] == 0:
                         heappush(ready, (-following.sequence, id(following), following))
-                position += 1
             del gradients_in
     finally:
         state.grad_enabled, state.in_backward = outer_grad, outer_backward
@@ -431,7 +439,12 @@ def accumulate(tensor: Tensor, buffer: list[Tensor | None], create_graph: bool) 
 
         tensor.grad = Kind(tensor.shape, tensor.dtype, bucket, tensor.strides)
     elif tensor.grad is None:
-        if not create_graph and getrefcount(gradient) <= 2 and gradient.is_dense() and gradient.stride_of() == tensor.stride_of():
+        if (
+            not create_graph
+            and getrefcount(gradient) <= 2
+            and gradient.is_dense()
+            and gradient.stride_of() == tensor.stride_of()
+        ):
             kept = gradient.alias()
         elif create_graph:
             kept = casting.clone(gradient)

@@ -29,7 +29,9 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> Size:
             if have == 1:
                 out[shift + i] = size
             elif size != 1:
-                raise TensorError(f"The size of tensor a ({have}) must match the size of tensor b ({size}): {list(a)} and {list(b)}")
+                raise TensorError(
+                    f"The size of tensor a ({have}) must match the size of tensor b ({size}): {list(a)} and {list(b)}"
+                )
     return Size(out)
 
 
@@ -73,10 +75,7 @@ def binary(a: Any, b: Any, dtype: DType | None = None) -> Tensor:
     if isinstance(a, Tensor):
         if isinstance(b, Tensor):
             sa, sb = a.storage.device, b.storage.device
-            if a.shape == b.shape:
-                shape = a.shape
-            else:
-                shape = broadcast(a.shape, b.shape)
+            shape = a.shape if a.shape == b.shape else broadcast(a.shape, b.shape)
             device = sa
             if sa != sb:
                 if a.shape and b.shape and "meta" not in (sa, sb):
@@ -167,5 +166,3 @@ def saved_output(result: Tensor) -> Tensor:
 
 def fresh_saved(x: Tensor) -> Tensor:
     return x.fresh_copy()
-
-

@@ -24,7 +24,9 @@ def _cast_backward(node: Node, g: Tensor) -> Any:
     return (convert(g, dtype, device),)
 
 
-def convert(x: Tensor, dtype: DType, device: str, strides: tuple[int, ...] | bool | None = True, copy: bool = False) -> Tensor:
+def convert(
+    x: Tensor, dtype: DType, device: str, strides: tuple[int, ...] | bool | None = True, copy: bool = False
+) -> Tensor:
     """``_to_copy``: the tensor itself where nothing changes."""
     if x.dtype is dtype and x.storage.device == device and not copy and strides is True:
         return x
@@ -112,7 +114,13 @@ def _zero_gradient(node: Node, g: Tensor) -> Any:
 # ------------------------------------------------------------------------------------------------- writing in place
 
 
-def write(x: Tensor, inputs: tuple[Tensor | None, ...], backward: Callable[[Node, Any], Any], saved: tuple[Any, ...] = (), context: Any = None) -> None:
+def write(
+    x: Tensor,
+    inputs: tuple[Tensor | None, ...],
+    backward: Callable[[Node, Any], Any],
+    saved: tuple[Any, ...] = (),
+    context: Any = None,
+) -> None:
     """Record an in-place operator on ``x``; a view makes its base depend on it (CopySlices)."""
     base = x.base
     if base is None or base.dtype is not x.dtype:
@@ -154,9 +162,19 @@ def _casting(name: str, dtype: DType) -> None:
     setattr(Tensor, name, method)
 
 
-for _name, _dtype in (("float", dtypes.float32), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16), ("double", dtypes.float64),
-                      ("long", dtypes.int64), ("int", dtypes.int32), ("short", dtypes.int16), ("bool", dtypes.bool_), ("byte", dtypes.uint8),
-                      ("char", dtypes.int8), ("cfloat", dtypes.complex64)):  # fmt: skip
+for _name, _dtype in (
+    ("float", dtypes.float32),
+    ("half", dtypes.float16),
+    ("bfloat16", dtypes.bfloat16),
+    ("double", dtypes.float64),
+    ("long", dtypes.int64),
+    ("int", dtypes.int32),
+    ("short", dtypes.int16),
+    ("bool", dtypes.bool_),
+    ("byte", dtypes.uint8),
+    ("char", dtypes.int8),
+    ("cfloat", dtypes.complex64),
+):
     _casting(_name, _dtype)
 _T: Any = Tensor
 _T.cuda = lambda x, *args, **kwargs: convert(x, x.dtype, "cuda")

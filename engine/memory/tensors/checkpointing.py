@@ -27,7 +27,9 @@ class _Holder:
 class _Frame:
     """One checkpointed call: numbers what would have been saved, and recomputes it at the first need."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: DType | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: DType | None
+    ) -> None:
         self.function, self.args, self.kwargs, self.cast = function, args, kwargs, cast
         self.holders: list[weakref.ref[_Holder]] = []
         self.recomputed: dict[int, Tensor] | None = None
@@ -112,8 +114,17 @@ class _Reentrant(Function):
         return (None, None, *[a.grad if isinstance(a, Tensor) else None for a in args])
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, context_fn: Any = None,
-               determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:  # fmt: skip
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Any = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Reentrant unless told otherwise, as torch does."""
     state = machine.current
     if use_reentrant is None or use_reentrant:
@@ -125,7 +136,9 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         return function(*args, **kwargs)
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """The last segment is not checkpointed."""
     modules = list(functions.children()) if hasattr(functions, "children") else list(functions)
 

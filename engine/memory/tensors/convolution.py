@@ -59,22 +59,40 @@ def _convolution_bias_backward(node: Node, g: Tensor) -> Any:
     return (g.view(1, -1, *[1] * (len(node.context) - 2)).expand(node.context),)
 
 
-def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int, n: int,
-             transposed: bool = False, output_padding: Any = 0) -> Tensor:  # fmt: skip
+def convolve(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    n: int,
+    transposed: bool = False,
+    output_padding: Any = 0,
+) -> Tensor:
     state = machine.current
     if state.autocast is not None:
         x, weight, bias = lower(x), lower(weight), lower(bias)
     if len(x.shape) == n + 1:
-        return convolve(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups, n, transposed, output_padding).squeeze(0)
+        return convolve(
+            x.unsqueeze(0), weight, bias, stride, padding, dilation, groups, n, transposed, output_padding
+        ).squeeze(0)
     if len(x.shape) != n + 2:
-        raise TensorError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, but got input of size: {list(x.shape)}")
+        raise TensorError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, but got input of size: {list(x.shape)}"
+        )
     if x.dtype is not weight.dtype:
         raise TensorError(f"Input type ({x.dtype}) and weight type ({weight.dtype}) should be the same")
     if x.storage.device != weight.storage.device:
-        raise TensorError(f"Input type ({x.storage.device}) and weight type ({weight.storage.device}) should be the same")
+        raise TensorError(
+            f"Input type ({x.storage.device}) and weight type ({weight.storage.device}) should be the same"
+        )
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if x.shape[1] != expected:
-        raise TensorError(f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels instead")
+        raise TensorError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels instead"
+        )
     strides, dilations, kernel = spread(stride, n), spread(dilation, n), weight.shape[2:]
     if padding == "same":
         spatial = x.shape[2:]
@@ -82,11 +100,18 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, paddin
         pads = (0,) * n if padding == "valid" else spread(padding, n)
         if transposed:
             extra = spread(output_padding, n)
-            spatial = tuple((x.shape[2 + i] - 1) * strides[i] - 2 * pads[i] + dilations[i] * (kernel[i] - 1) + extra[i] + 1 for i in range(n))
+            spatial = tuple(
+                (x.shape[2 + i] - 1) * strides[i] - 2 * pads[i] + dilations[i] * (kernel[i] - 1) + extra[i] + 1
+                for i in range(n)
+            )
         else:
-            spatial = tuple((x.shape[2 + i] + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(n))
+            spatial = tuple(
+                (x.shape[2 + i] + 2 * pads[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(n)
+            )
     if min(spatial) <= 0:
-        raise TensorError(f"Kernel size can't be greater than actual input size: {list(x.shape)}, kernel {list(kernel)}")
+        raise TensorError(
+            f"Kernel size can't be greater than actual input size: {list(x.shape)}, kernel {list(kernel)}"
+        )
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
     shape = (x.shape[0], channels, *spatial)
     out = new(shape, x.dtype, x.storage.device, _format(shape, x, weight))
@@ -96,11 +121,27 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, paddin
 
 
 def _direct(n: int) -> None:
-    def conv(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    def conv(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
         return convolve(x, weight, bias, stride, padding, dilation, groups, n)
 
-    def conv_transpose(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-                       groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+    def conv_transpose(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
         return convolve(x, weight, bias, stride, padding, dilation, groups, n, True, output_padding)
 
     FUNCTIONAL[f"conv{n}d"] = TORCH[f"conv{n}d"] = conv
@@ -134,7 +175,9 @@ def _pooled(x: Tensor, spatial: tuple[int, ...], indices: bool, keep_input: bool
     lead = x.shape[: len(x.shape) - len(spatial)]
     shape = (*lead, *spatial)
     if min(spatial) <= 0:
-        raise TensorError(f"Given input size: {list(x.shape)}. Calculated output size: {list(shape)}. Output size is too small")
+        raise TensorError(
+            f"Given input size: {list(x.shape)}. Calculated output size: {list(shape)}. Output size is too small"
+        )
     strides = _format(shape, x)
     out = new(shape, x.dtype, x.storage.device, strides)
     index = new(shape, dtypes.int64, x.storage.device, strides) if indices else None
@@ -147,14 +190,30 @@ def _pooled(x: Tensor, spatial: tuple[int, ...], indices: bool, keep_input: bool
 
 
 def _pools(n: int) -> None:
-    def max_pool(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    def max_pool(
+        x: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
         k, p, d = spread(kernel_size, n), spread(padding, n), spread(dilation, n)
         s = spread(stride, n) if stride is not None and stride != [] else k
         spatial = tuple(_pool_size(x.shape[i - n], k[i], s[i], p[i], d[i], ceil_mode) for i in range(n))
         out, index = _pooled(x, spatial, True, True)
         return (out, index) if return_indices else out
 
-    def avg_pool(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:
+    def avg_pool(
+        x: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Tensor:
         k, p = spread(kernel_size, n), spread(padding, n)
         s = spread(stride, n) if stride is not None and stride != [] else k
         spatial = tuple(_pool_size(x.shape[i - n], k[i], s[i], p[i], 1, ceil_mode) for i in range(n))
@@ -174,16 +233,30 @@ def _pools(n: int) -> None:
         out, index = _pooled(x, _target(x, output_size), True, True)
         return (out, index) if return_indices else out
 
-    def max_unpool(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    def max_unpool(
+        x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Tensor:
         k, p = spread(kernel_size, n), spread(padding, n)
         s = spread(stride, n) if stride is not None else k
-        spatial = tuple(output_size)[-n:] if output_size is not None else tuple((x.shape[i - n] - 1) * s[i] - 2 * p[i] + k[i] for i in range(n))
+        spatial = (
+            tuple(output_size)[-n:]
+            if output_size is not None
+            else tuple((x.shape[i - n] - 1) * s[i] - 2 * p[i] + k[i] for i in range(n))
+        )
         return rearranged(x, (*x.shape[: len(x.shape) - n], *spatial))
 
     def lp_pool(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-        return FUNCTIONAL["relu"](avg_pool(x**norm_type, kernel_size, stride, 0, ceil_mode)) ** (1.0 / norm_type)
+        positive: Tensor = FUNCTIONAL["relu"](avg_pool(x**norm_type, kernel_size, stride, 0, ceil_mode))
+        return positive ** (1.0 / norm_type)
 
-    for name, f in (("max_pool", max_pool), ("avg_pool", avg_pool), ("adaptive_avg_pool", adaptive_avg_pool), ("adaptive_max_pool", adaptive_max_pool), ("max_unpool", max_unpool), ("lp_pool", lp_pool)):
+    for name, f in (
+        ("max_pool", max_pool),
+        ("avg_pool", avg_pool),
+        ("adaptive_avg_pool", adaptive_avg_pool),
+        ("adaptive_max_pool", adaptive_max_pool),
+        ("max_unpool", max_unpool),
+        ("lp_pool", lp_pool),
+    ):
         FUNCTIONAL[f"{name}{n}d"] = TORCH[f"{name}{n}d"] = f
 
 
@@ -195,10 +268,21 @@ for _n in (1, 2, 3):
 
 
 @functional
-def interpolate(x: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
-                recompute_scale_factor: Any = None, antialias: bool = False) -> Tensor:  # fmt: skip
+def interpolate(
+    x: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Any = None,
+    recompute_scale_factor: Any = None,
+    antialias: bool = False,
+) -> Tensor:
     n = len(x.shape) - 2
-    if mode in ("bilinear", "bicubic", "trilinear", "linear") and machine.current.autocast is not None and mode in ("bicubic",):
+    if (
+        mode in ("bilinear", "bicubic", "trilinear", "linear")
+        and machine.current.autocast is not None
+        and mode in ("bicubic",)
+    ):
         x = full_precision(x)
     if size is not None:
         spatial = spread(size.tolist() if isinstance(size, Tensor) else size, n)
@@ -221,7 +305,9 @@ def _sample_backward(node: Node, g: Tensor) -> Any:
 
 
 @functional
-def grid_sample(x: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None) -> Tensor:
+def grid_sample(
+    x: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Tensor:
     if machine.current.autocast is not None and x.dtype is not grid.dtype:
         x, grid = full_precision(x), full_precision(grid)
     out = new((*x.shape[:2], *grid.shape[1:-1]), x.dtype, x.storage.device)
@@ -259,16 +345,36 @@ def _spectrum(x: Tensor, shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:
     return out
 
 
-def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None, center: bool = True,
-         pad_mode: str = "reflect", normalized: bool = False, onesided: bool = True, return_complex: bool | None = None) -> Tensor:  # fmt: skip
+def stft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool = True,
+    return_complex: bool | None = None,
+) -> Tensor:
     hop = hop_length or n_fft // 4
     length = x.shape[-1] + (n_fft if center else 0)
     shape = (*x.shape[:-1], n_fft // 2 + 1 if onesided else n_fft, (length - n_fft) // hop + 1)
     return _spectrum(x, shape, x.dtype.to_complex())
 
 
-def istft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None, center: bool = True,
-          normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False) -> Tensor:  # fmt: skip
+def istft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
     hop = hop_length or n_fft // 4
     return _spectrum(x, (*x.shape[:-2], length or hop * (x.shape[-1] - 1)), x.dtype.to_real())
 
@@ -318,6 +424,19 @@ def irfft2(x: Tensor, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> T
     return _spectrum(x, tuple(shape), x.dtype.to_real())
 
 
-SPECTRAL = {"fft": fft, "ifft": fft, "rfft": rfft, "irfft": irfft, "fft2": fft2, "ifft2": fft2, "fftn": fft2, "ifftn": fft2,
-            "rfft2": rfft2, "irfft2": irfft2, "rfftn": rfft2, "irfftn": irfft2, "fftshift": lambda x, dim=None: rearranged(x, x.shape),
-            "ifftshift": lambda x, dim=None: rearranged(x, x.shape)}  # fmt: skip
+SPECTRAL = {
+    "fft": fft,
+    "ifft": fft,
+    "rfft": rfft,
+    "irfft": irfft,
+    "fft2": fft2,
+    "ifft2": fft2,
+    "fftn": fft2,
+    "ifftn": fft2,
+    "rfft2": rfft2,
+    "irfft2": irfft2,
+    "rfftn": rfft2,
+    "irfftn": irfft2,
+    "fftshift": lambda x, dim=None: rearranged(x, x.shape),
+    "ifftshift": lambda x, dim=None: rearranged(x, x.shape),
+}

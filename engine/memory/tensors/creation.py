@@ -23,8 +23,19 @@ def _finish(x: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _sized(name: str, default: Callable[[], DType], value: Any = None) -> Callable[..., Tensor]:
-    def op(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Any = None,
-           layout: Any = None, pin_memory: bool = False, generator: Any = None, names: Any = None, memory_format: Any = None, **kwargs: Any) -> Tensor:  # fmt: skip
+    def op(
+        *size: Any,
+        dtype: DType | None = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        out: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+        generator: Any = None,
+        names: Any = None,
+        memory_format: Any = None,
+        **kwargs: Any,
+    ) -> Tensor:
         if "size" in kwargs:
             size = (kwargs["size"],)
         shape = dims(size) if size else ()
@@ -50,9 +61,23 @@ randn = _sized("randn", _default)
 
 
 @function
-def full(size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **kwargs: Any,
+) -> Tensor:
     if dtype is None:
-        dtype = dtypes.bool_ if isinstance(fill_value, bool) else dtypes.int64 if isinstance(fill_value, int) else _default()
+        dtype = (
+            dtypes.bool_
+            if isinstance(fill_value, bool)
+            else dtypes.int64
+            if isinstance(fill_value, int)
+            else _default()
+        )
         if isinstance(fill_value, Tensor):
             dtype = fill_value.dtype
     x = new(Size(dims((size,))), dtype, device_kind(device))
@@ -62,7 +87,16 @@ def full(size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any 
 
 
 @function
-def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+def randint(
+    *args: Any,
+    low: int = 0,
+    high: int | None = None,
+    size: Any = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **kwargs: Any,
+) -> Tensor:
     shape = size if size is not None else args[-1]
     return new(Size(dims((shape,))), dtype or dtypes.int64, device_kind(device))
 
@@ -73,7 +107,9 @@ def randperm(n: int, *, dtype: DType | None = None, device: Any = None, **kwargs
 
 
 @function
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, device: Any = None, dtype: DType | None = None, **kwargs: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, device: Any = None, dtype: DType | None = None, **kwargs: Any
+) -> Tensor:
     for t in (mean, std):
         if isinstance(t, Tensor):
             return new(t.shape, t.dtype, t.storage.device)
@@ -81,7 +117,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, device: Any = N
 
 
 def _like(name: str, value: Any = None) -> None:
-    def op(x: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+    def op(
+        x: Tensor,
+        *args: Any,
+        dtype: DType | None = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> Tensor:
         kind = x.storage.device if device is None else device_kind(device)
         out = new(x.shape, dtype or x.dtype, kind, dense_strides(x.shape, x.strides))
         fill = args[0] if name == "full_like" and args else kwargs.get("fill_value", value)
@@ -93,7 +136,15 @@ def _like(name: str, value: Any = None) -> None:
     TORCH[name] = op
 
 
-for _name, _value in (("zeros_like", 0), ("ones_like", 1), ("empty_like", None), ("full_like", None), ("rand_like", None), ("randn_like", None), ("randint_like", None)):
+for _name, _value in (
+    ("zeros_like", 0),
+    ("ones_like", 1),
+    ("empty_like", None),
+    ("full_like", None),
+    ("rand_like", None),
+    ("randn_like", None),
+    ("randint_like", None),
+):
     _like(_name, _value)
 
 
@@ -102,8 +153,12 @@ def _from_tensor(name: str) -> None:
 
     def op(x: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
         if name == "full":
-            return full(size[0] if size else kwargs.pop("size"), size[1] if len(size) > 1 else kwargs["fill_value"],
-                        dtype=dtype or x.dtype, device=device or x.storage.device)  # fmt: skip
+            return full(
+                size[0] if size else kwargs.pop("size"),
+                size[1] if len(size) > 1 else kwargs["fill_value"],
+                dtype=dtype or x.dtype,
+                device=device or x.storage.device,
+            )
         return plain(*size, dtype=dtype or x.dtype, device=device or x.storage.device, **kwargs)
 
     setattr(Tensor, "new_" + name, op)
@@ -114,7 +169,16 @@ for _name in ("zeros", "ones", "empty", "full"):
 
 
 @function
-def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+def arange(
+    *args: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **kwargs: Any,
+) -> Tensor:
     numbers = [a.item() if isinstance(a, Tensor) else a for a in args]
     if len(numbers) == 1:
         end = numbers[0]
@@ -134,7 +198,9 @@ def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: DT
 
 
 @function
-def linspace(start: Any, end: Any, steps: int, *, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Tensor:
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: DType | None = None, device: Any = None, **kwargs: Any
+) -> Tensor:
     x = new((int(steps),), dtype or _default(), device_kind(device))
     if steps <= KNOWN and not isinstance(start, Tensor) and not isinstance(end, Tensor):
         x.values = [start + (end - start) * i / max(steps - 1, 1) for i in range(int(steps))]
@@ -142,7 +208,16 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: DType | None = None, de
 
 
 @function
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Tensor:
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    **kwargs: Any,
+) -> Tensor:
     return new((int(steps),), dtype or _default(), device_kind(device))
 
 
@@ -152,13 +227,17 @@ def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Any
 
 
 @function
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, **kwargs: Any
+) -> Tensor:
     count = sum(max(min(i + 1 + offset, col), 0) for i in range(row))
     return new((2, count), dtype or dtypes.int64, device_kind(device))
 
 
 @function
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, **kwargs: Any
+) -> Tensor:
     count = sum(max(col - max(i + offset, 0), 0) for i in range(row))
     return new((2, count), dtype or dtypes.int64, device_kind(device))
 
@@ -166,7 +245,11 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
 def _data(data: Any) -> tuple[tuple[int, ...], list[Any], str]:
     """Shape, flat values and device of nested Python data."""
     if isinstance(data, Tensor):
-        return data.shape, data.values if data.values is not None else [data.item()] * min(data.numel(), KNOWN + 1), data.storage.device
+        return (
+            data.shape,
+            data.values if data.values is not None else [data.item()] * min(data.numel(), KNOWN + 1),
+            data.storage.device,
+        )
     if isinstance(data, (list, tuple, range)):
         if len(data) == 0:
             return (0,), [], "cpu"
@@ -181,20 +264,40 @@ def _data(data: Any) -> tuple[tuple[int, ...], list[Any], str]:
 
 
 @function
-def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     if isinstance(data, Tensor):
-        out = convert(data.detach(), dtype or data.dtype, data.storage.device if device is None else device_kind(device), copy=True)
+        out = convert(
+            data.detach(),
+            dtype or data.dtype,
+            data.storage.device if device is None else device_kind(device),
+            copy=True,
+        )
         return _finish(out, requires_grad)
     if hasattr(data, "shape") and hasattr(data, "dtype") and not isinstance(data, Tensor):
-        return _finish(new(Size(tuple(data.shape)), dtype or dtypes.NAMES.get(str(data.dtype), _default()), device_kind(device)), requires_grad)
+        return _finish(
+            new(Size(tuple(data.shape)), dtype or dtypes.NAMES.get(str(data.dtype), _default()), device_kind(device)),
+            requires_grad,
+        )
     shape, values, _ = _data(data)
     if dtype is None:
-        dtype = _default() if not values or any(isinstance(v, float) for v in values) else dtypes.bool_ if all(isinstance(v, bool) for v in values) else dtypes.int64
+        dtype = (
+            _default()
+            if not values or any(isinstance(v, float) for v in values)
+            else dtypes.bool_
+            if all(isinstance(v, bool) for v in values)
+            else dtypes.int64
+        )
         if any(type(v).__name__ == "complex" for v in values):
             dtype = dtypes.complex64
     out = new(Size(shape), dtype, device_kind(device))
     if len(values) == out.numel() and len(values) <= 1 << 14:
-        out.values = [float(v) for v in values] if dtype.kind == 2 and all(isinstance(v, (int, float)) for v in values) else values
+        out.values = (
+            [float(v) for v in values]
+            if dtype.kind == 2 and all(isinstance(v, (int, float)) for v in values)
+            else values
+        )
     return _finish(out, requires_grad)
 
 
@@ -206,8 +309,11 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 for _name in ("as_tensor", "asarray", "from_numpy", "scalar_tensor"):
     TORCH[_name] = as_tensor
-Tensor.new_tensor = lambda x, data, dtype=None, device=None, **k: tensor(data, dtype=dtype or x.dtype, device=device or x.storage.device)  # type: ignore[attr-defined]
-Tensor.new = lambda x, *size, **k: new(Size(dims(size) if size else (0,)), x.dtype, x.storage.device)  # type: ignore[attr-defined]
+_T: Any = Tensor
+_T.new_tensor = lambda x, data, dtype=None, device=None, **k: tensor(
+    data, dtype=dtype or x.dtype, device=device or x.storage.device
+)
+_T.new = lambda x, *size, **k: new(Size(dims(size) if size else (0,)), x.dtype, x.storage.device)
 
 
 def _randomised(name: str) -> None:
@@ -246,7 +352,9 @@ def polar(magnitude: Tensor, angle: Tensor, **kwargs: Any) -> Tensor:
 
 
 @function
-def hann_window(length: int, periodic: bool = True, *, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Tensor:
+def hann_window(
+    length: int, periodic: bool = True, *, dtype: DType | None = None, device: Any = None, **kwargs: Any
+) -> Tensor:
     return new((length,), dtype or _default(), device_kind(device))
 
 
@@ -274,11 +382,22 @@ def typed_constructor(dtype: DType, device: str) -> Callable[..., Tensor]:
     return build
 
 
-for _name, _dtype in (("FloatTensor", dtypes.float32), ("HalfTensor", dtypes.float16), ("BFloat16Tensor", dtypes.bfloat16), ("LongTensor", dtypes.int64),
-                      ("IntTensor", dtypes.int32), ("BoolTensor", dtypes.bool_), ("ByteTensor", dtypes.uint8), ("DoubleTensor", dtypes.float64)):  # fmt: skip
+for _name, _dtype in (
+    ("FloatTensor", dtypes.float32),
+    ("HalfTensor", dtypes.float16),
+    ("BFloat16Tensor", dtypes.bfloat16),
+    ("LongTensor", dtypes.int64),
+    ("IntTensor", dtypes.int32),
+    ("BoolTensor", dtypes.bool_),
+    ("ByteTensor", dtypes.uint8),
+    ("DoubleTensor", dtypes.float64),
+):
     TORCH[_name] = typed_constructor(_dtype, "cpu")
 CUDA_CONSTRUCTORS = {
-    "FloatTensor": typed_constructor(dtypes.float32, "cuda"), "HalfTensor": typed_constructor(dtypes.float16, "cuda"),
-    "LongTensor": typed_constructor(dtypes.int64, "cuda"), "BoolTensor": typed_constructor(dtypes.bool_, "cuda"),
-    "ByteTensor": typed_constructor(dtypes.uint8, "cuda"), "IntTensor": typed_constructor(dtypes.int32, "cuda"),
-}  # fmt: skip
+    "FloatTensor": typed_constructor(dtypes.float32, "cuda"),
+    "HalfTensor": typed_constructor(dtypes.float16, "cuda"),
+    "LongTensor": typed_constructor(dtypes.int64, "cuda"),
+    "BoolTensor": typed_constructor(dtypes.bool_, "cuda"),
+    "ByteTensor": typed_constructor(dtypes.uint8, "cuda"),
+    "IntTensor": typed_constructor(dtypes.int32, "cuda"),
+}

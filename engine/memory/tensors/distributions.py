@@ -71,7 +71,9 @@ class Normal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         variance = pow_(self.scale, 2)
         scale = log(self.scale)
-        return sub(sub(div(neg(pow_(sub(value, self.loc), 2)), mul(variance, 2)), scale), math.log(math.sqrt(2 * math.pi)))
+        return sub(
+            sub(div(neg(pow_(sub(value, self.loc), 2)), mul(variance, 2)), scale), math.log(math.sqrt(2 * math.pi))
+        )
 
     def entropy(self) -> Tensor:
         return add(log(self.scale), 1.4189)
@@ -137,6 +139,18 @@ def kl_divergence(p: Any, q: Any) -> Tensor:
     return sub(p.entropy(), q.entropy())
 
 
-DISTRIBUTIONS: dict[str, Any] = {"Distribution": Distribution, "Normal": Normal, "Categorical": Categorical, "Bernoulli": Bernoulli,
-                                 "Independent": Independent, "kl_divergence": kl_divergence}  # fmt: skip
-KINDS = {"normal": "Normal", "categorical": "Categorical", "bernoulli": "Bernoulli", "independent": "Independent", "distribution": "Distribution"}
+DISTRIBUTIONS: dict[str, Any] = {
+    "Distribution": Distribution,
+    "Normal": Normal,
+    "Categorical": Categorical,
+    "Bernoulli": Bernoulli,
+    "Independent": Independent,
+    "kl_divergence": kl_divergence,
+}
+KINDS = {
+    "normal": "Normal",
+    "categorical": "Categorical",
+    "bernoulli": "Bernoulli",
+    "independent": "Independent",
+    "distribution": "Distribution",
+}

@@ -54,12 +54,35 @@ complex128 = DType("complex128", 16, 3, 3)
 NAMES: dict[str, DType] = {
     d.name: d
     for d in (
-        bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float8_e4m3fn, float8_e5m2,
-        float16, bfloat16, float32, float64, complex32, complex64, complex128,
+        bool_,
+        uint8,
+        int8,
+        uint16,
+        int16,
+        uint32,
+        int32,
+        uint64,
+        int64,
+        float8_e4m3fn,
+        float8_e5m2,
+        float16,
+        bfloat16,
+        float32,
+        float64,
+        complex32,
+        complex64,
+        complex128,
     )
-}  # fmt: skip
+}
 NAMES.update(
-    half=float16, float=float32, double=float64, long=int64, int=int32, short=int16, cfloat=complex64, cdouble=complex128
+    half=float16,
+    float=float32,
+    double=float64,
+    long=int64,
+    int=int32,
+    short=int16,
+    cfloat=complex64,
+    cdouble=complex128,
 )
 
 

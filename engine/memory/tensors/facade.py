@@ -30,12 +30,26 @@ from engine.memory.tensors import (
     unary,
 )
 from engine.memory.tensors.nn import functions, layers, module, parallel, recurrent, transformer
-from engine.memory.tensors.optim import optimizers, schedulers
+from engine.memory.tensors.optim import optimizer, optimizers, schedulers
 from engine.memory.tensors.registry import FFT, FUNCTIONAL, LINALG, SPECIAL, TORCH
 from engine.memory.tensors.storage import Device, Size, Storage
 from engine.memory.tensors.tensor import Parameter, Tensor, new
 
-OPERATORS = (attention, casting, convolution, creation, in_place, indexing, linear_algebra, losses, normalization, pointwise, reduction, shaping, unary)
+OPERATORS = (
+    attention,
+    casting,
+    convolution,
+    creation,
+    in_place,
+    indexing,
+    linear_algebra,
+    losses,
+    normalization,
+    pointwise,
+    reduction,
+    shaping,
+    unary,
+)
 
 
 class Namespace(ModuleType):
@@ -143,8 +157,15 @@ def _set_default_dtype(dtype: Any) -> None:
 
 
 @contextmanager
-def _sdpa_kernel(backends: Any = None, *args: Any, set_priority: bool = False, enable_flash: bool = True, enable_math: bool = True,
-                 enable_mem_efficient: bool = True, enable_cudnn: bool = True) -> Any:  # fmt: skip
+def _sdpa_kernel(
+    backends: Any = None,
+    *args: Any,
+    set_priority: bool = False,
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Any:
     state = machine.current
     outer = state.sdpa_backends
     if backends is None or isinstance(backends, bool):
@@ -177,7 +198,9 @@ def _functional_call(target: Any, parameters: Any, args: Any = (), kwargs: Any =
 
 def _func_grad(function: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     value_and = _grad_and_value(function, argnums, has_aux)
-    return lambda *args, **kwargs: (value_and(*args, **kwargs)[0], value_and(*args, **kwargs)[1][1]) if has_aux else value_and(*args, **kwargs)[0]
+    return lambda *args, **kwargs: (
+        (value_and(*args, **kwargs)[0], value_and(*args, **kwargs)[1][1]) if has_aux else value_and(*args, **kwargs)[0]
+    )
 
 
 def _grad_and_value(function: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
@@ -208,22 +231,66 @@ def _cuda() -> Namespace:
         "memory_cached": lambda *a, **k: machine.current.allocator.reserved,
         "empty_cache": lambda: machine.current.allocator.empty_cache() and None,
         "memory_summary": _always(""),
-        "memory_stats": lambda *a, **k: {"allocated_bytes.all.peak": machine.current.allocator.peak_allocated, "allocated_bytes.all.current": machine.current.allocator.allocated},
-        "mem_get_info": lambda *a, **k: ((machine.current.allocator.capacity or 80 << 30) - machine.current.allocator.reserved, machine.current.allocator.capacity or 80 << 30),
+        "memory_stats": lambda *a, **k: {
+            "allocated_bytes.all.peak": machine.current.allocator.peak_allocated,
+            "allocated_bytes.all.current": machine.current.allocator.allocated,
+        },
+        "mem_get_info": lambda *a, **k: (
+            (machine.current.allocator.capacity or 80 << 30) - machine.current.allocator.reserved,
+            machine.current.allocator.capacity or 80 << 30,
+        ),
     }
-    amp = _namespace("torch.cuda.amp", {"autocast": modes.CudaAutocast, "GradScaler": modes.GradScaler, "custom_fwd": _custom, "custom_bwd": _custom})
-    quiet = dict.fromkeys(("reset_peak_memory_stats", "reset_max_memory_allocated", "synchronize", "manual_seed", "manual_seed_all", "seed_all", "set_device",
-                           "init", "ipc_collect", "set_per_process_memory_fraction", "seed", "reset_accumulated_memory_stats", "set_rng_state", "set_rng_state_all"), _nothing)  # fmt: skip
+    amp = _namespace(
+        "torch.cuda.amp",
+        {"autocast": modes.CudaAutocast, "GradScaler": modes.GradScaler, "custom_fwd": _custom, "custom_bwd": _custom},
+    )
+    quiet = dict.fromkeys(
+        (
+            "reset_peak_memory_stats",
+            "reset_max_memory_allocated",
+            "synchronize",
+            "manual_seed",
+            "manual_seed_all",
+            "seed_all",
+            "set_device",
+            "init",
+            "ipc_collect",
+            "set_per_process_memory_fraction",
+            "seed",
+            "reset_accumulated_memory_stats",
+            "set_rng_state",
+            "set_rng_state_all",
+        ),
+        _nothing,
+    )
     entries: dict[str, Any] = {
-        **stats, **quiet, "amp": amp, "is_available": _always(True), "device_count": lambda: max(machine.current.world_size, 1),
-        "current_device": _always(0), "is_bf16_supported": lambda *a, **k: machine.current.compute >= 80, "is_initialized": _always(True),
-        "get_device_name": _always("GPU"), "get_device_capability": lambda *a: divmod(machine.current.compute, 10),
-        "get_device_properties": lambda *a: _DeviceProperties(), "OutOfMemoryError": CapacityError, "Stream": _Inert, "Event": _Inert,
-        "current_stream": lambda *a: _Inert(), "default_stream": lambda *a: _Inert(), "stream": lambda *a: nullcontext(), "device": lambda *a: nullcontext(),
-        "nvtx": _Inert(), "get_rng_state": lambda *a: new((16,), dtypes.uint8, "cpu"), "get_rng_state_all": _always([]), "CUDAGraph": _Inert,
-        "memory": _namespace("torch.cuda.memory", stats | {"_record_memory_history": _nothing, "_dump_snapshot": _nothing}),
+        **stats,
+        **quiet,
+        "amp": amp,
+        "is_available": _always(True),
+        "device_count": lambda: max(machine.current.world_size, 1),
+        "current_device": _always(0),
+        "is_bf16_supported": lambda *a, **k: machine.current.compute >= 80,
+        "is_initialized": _always(True),
+        "get_device_name": _always("GPU"),
+        "get_device_capability": lambda *a: divmod(machine.current.compute, 10),
+        "get_device_properties": lambda *a: _DeviceProperties(),
+        "OutOfMemoryError": CapacityError,
+        "Stream": _Inert,
+        "Event": _Inert,
+        "current_stream": lambda *a: _Inert(),
+        "default_stream": lambda *a: _Inert(),
+        "stream": lambda *a: nullcontext(),
+        "device": lambda *a: nullcontext(),
+        "nvtx": _Inert(),
+        "get_rng_state": lambda *a: new((16,), dtypes.uint8, "cpu"),
+        "get_rng_state_all": _always([]),
+        "CUDAGraph": _Inert,
+        "memory": _namespace(
+            "torch.cuda.memory", stats | {"_record_memory_history": _nothing, "_dump_snapshot": _nothing}
+        ),
         **creation.CUDA_CONSTRUCTORS,
-    }  # fmt: skip
+    }
     return _namespace("torch.cuda", entries)
 
 
@@ -232,17 +299,70 @@ def _custom(function: Any = None, **kwargs: Any) -> Any:
 
 
 def _distributed() -> Namespace:
-    work = dict.fromkeys(("all_reduce", "broadcast", "reduce", "scatter", "gather", "all_gather", "reduce_scatter", "all_gather_into_tensor", "reduce_scatter_tensor",
-                          "send", "recv", "all_to_all", "all_to_all_single", "isend", "irecv"), lambda *a, **k: _Inert())  # fmt: skip
-    quiet = dict.fromkeys(("init_process_group", "destroy_process_group", "barrier", "monitored_barrier", "broadcast_object_list", "all_gather_object", "gather_object"), _nothing)
-    return _namespace("torch.distributed", {
-        **work, **quiet, "is_available": _always(True), "is_initialized": lambda: machine.current.world_size > 1,
-        "get_rank": _always(0), "get_node_local_rank": _always(0), "get_world_size": lambda *a: machine.current.world_size, "is_nccl_available": _always(True), "is_torchelastic_launched": _always(True),
-        "new_group": lambda *a, **k: _Inert(), "get_backend": _always("nccl"), "get_process_group_ranks": _always([0]),
-        "ReduceOp": _namespace("torch.distributed.ReduceOp", dict.fromkeys(("SUM", "AVG", "MAX", "MIN", "PRODUCT"), "op")), "group": _namespace("torch.distributed.group", {"WORLD": None}),
-        "nn": _namespace("torch.distributed.nn", {"all_reduce": _first, "functional": _namespace("torch.distributed.nn.functional", {"all_gather": lambda x, *a, **k: [x], "all_reduce": _first})}),
-        "ProcessGroup": _Inert, "Backend": _Inert,
-    })  # fmt: skip
+    work = dict.fromkeys(
+        (
+            "all_reduce",
+            "broadcast",
+            "reduce",
+            "scatter",
+            "gather",
+            "all_gather",
+            "reduce_scatter",
+            "all_gather_into_tensor",
+            "reduce_scatter_tensor",
+            "send",
+            "recv",
+            "all_to_all",
+            "all_to_all_single",
+            "isend",
+            "irecv",
+        ),
+        lambda *a, **k: _Inert(),
+    )
+    quiet = dict.fromkeys(
+        (
+            "init_process_group",
+            "destroy_process_group",
+            "barrier",
+            "monitored_barrier",
+            "broadcast_object_list",
+            "all_gather_object",
+            "gather_object",
+        ),
+        _nothing,
+    )
+    return _namespace(
+        "torch.distributed",
+        {
+            **work,
+            **quiet,
+            "is_available": _always(True),
+            "is_initialized": lambda: machine.current.world_size > 1,
+            "get_rank": _always(0),
+            "get_node_local_rank": _always(0),
+            "get_world_size": lambda *a: machine.current.world_size,
+            "is_nccl_available": _always(True),
+            "is_torchelastic_launched": _always(True),
+            "new_group": lambda *a, **k: _Inert(),
+            "get_backend": _always("nccl"),
+            "get_process_group_ranks": _always([0]),
+            "ReduceOp": _namespace(
+                "torch.distributed.ReduceOp", dict.fromkeys(("SUM", "AVG", "MAX", "MIN", "PRODUCT"), "op")
+            ),
+            "group": _namespace("torch.distributed.group", {"WORLD": None}),
+            "nn": _namespace(
+                "torch.distributed.nn",
+                {
+                    "all_reduce": _first,
+                    "functional": _namespace(
+                        "torch.distributed.nn.functional", {"all_gather": lambda x, *a, **k: [x], "all_reduce": _first}
+                    ),
+                },
+            ),
+            "ProcessGroup": _Inert,
+            "Backend": _Inert,
+        },
+    )
 
 
 def _nn() -> Namespace:
@@ -251,7 +371,14 @@ def _nn() -> Namespace:
         entries[name] = getattr(module, name)
     for name in ("RNN", "LSTM", "GRU", "RNNBase", "RNNCell", "LSTMCell", "GRUCell"):
         entries[name] = getattr(recurrent, name)
-    for name in ("MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder", "TransformerDecoderLayer"):
+    for name in (
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+    ):
         entries[name] = getattr(transformer, name)
     entries.update(parallel.PARALLEL)
     entries["Parameter"] = Parameter
@@ -259,17 +386,62 @@ def _nn() -> Namespace:
     entries["functional"] = _namespace("torch.nn.functional", FUNCTIONAL)
     entries["init"] = _namespace("torch.nn.init", functions.INIT)
     rnn = _namespace("torch.nn.utils.rnn", functions.RNN)
-    extra = {"rnn": rnn, "parametrizations": _namespace("torch.nn.utils.parametrizations", functions.PARAMETRIZATIONS), "parametrize": _namespace("torch.nn.utils.parametrize", functions.PARAMETRIZE)}
+    extra = {
+        "rnn": rnn,
+        "parametrizations": _namespace("torch.nn.utils.parametrizations", functions.PARAMETRIZATIONS),
+        "parametrize": _namespace("torch.nn.utils.parametrize", functions.PARAMETRIZE),
+    }
     stateless = _namespace("torch.nn.utils.stateless", {"functional_call": _functional_call})
-    entries["utils"] = _namespace("torch.nn.utils", functions.UTILS | extra | {"stateless": stateless, "clip_grad": _namespace("torch.nn.utils.clip_grad", functions.UTILS)})
+    entries["utils"] = _namespace(
+        "torch.nn.utils",
+        functions.UTILS
+        | extra
+        | {"stateless": stateless, "clip_grad": _namespace("torch.nn.utils.clip_grad", functions.UTILS)},
+    )
     entries["parallel"] = _namespace("torch.nn.parallel", parallel.PARALLEL)
     entries["parameter"] = _namespace("torch.nn.parameter", {"Parameter": Parameter, "Buffer": entries["Buffer"]})
-    kernels = _namespace("torch.nn.attention.SDPBackend", {"FLASH_ATTENTION": "flash", "EFFICIENT_ATTENTION": "efficient", "MATH": "math", "CUDNN_ATTENTION": "flash"})
+    kernels = _namespace(
+        "torch.nn.attention.SDPBackend",
+        {"FLASH_ATTENTION": "flash", "EFFICIENT_ATTENTION": "efficient", "MATH": "math", "CUDNN_ATTENTION": "flash"},
+    )
     entries["attention"] = _namespace("torch.nn.attention", {"sdpa_kernel": _sdpa_kernel, "SDPBackend": kernels})
     everything = _namespace("torch.nn.modules", dict(entries))
-    for part in ("module", "container", "linear", "conv", "batchnorm", "normalization", "activation", "loss", "rnn", "transformer", "sparse", "dropout", "pooling", "upsampling", "instancenorm"):
-        setattr(everything, part, _namespace(f"torch.nn.modules.{part}", dict(entries) | {"_BatchNorm": layers._BatchNorm, "_ConvNd": layers._Conv, "_ConvTransposeNd": layers._ConvTranspose, "_NormBase": layers._BatchNorm, "_Loss": module.Module}))
-    everything.utils = _namespace("torch.nn.modules.utils", {f"_{word}": _tupled(n) for n, word in enumerate(("single", "pair", "triple", "quadruple"), 1)})  # type: ignore[attr-defined]
+    for part in (
+        "module",
+        "container",
+        "linear",
+        "conv",
+        "batchnorm",
+        "normalization",
+        "activation",
+        "loss",
+        "rnn",
+        "transformer",
+        "sparse",
+        "dropout",
+        "pooling",
+        "upsampling",
+        "instancenorm",
+    ):
+        setattr(
+            everything,
+            part,
+            _namespace(
+                f"torch.nn.modules.{part}",
+                dict(entries)
+                | {
+                    "_BatchNorm": layers._BatchNorm,
+                    "_ConvNd": layers._Conv,
+                    "_ConvTransposeNd": layers._ConvTranspose,
+                    "_NormBase": layers._BatchNorm,
+                    "_Loss": module.Module,
+                },
+            ),
+        )
+    everything.__dict__["utils"] = _namespace(
+        "torch.nn.modules.utils",
+        {f"_{word}": _tupled(n) for n, word in enumerate(("single", "pair", "triple", "quadruple"), 1)},
+    )
     entries["modules"] = everything
     return _namespace("torch.nn", entries)
 
@@ -279,14 +451,40 @@ def _tupled(n: int) -> Any:
 
 
 def _autograd() -> Namespace:
-    profiler = _namespace("torch.autograd.profiler", {"record_function": _Inert, "profile": _Inert, "emit_nvtx": _Inert})
-    return _namespace("torch.autograd", {
-        "Function": modes.Function, "grad": modes.gradients_of, "backward": modes.backward, "Variable": _variable, "no_grad": modes.no_grad,
-        "enable_grad": modes.enable_grad, "set_grad_enabled": modes.set_grad_enabled, "inference_mode": modes.inference_mode, "set_detect_anomaly": _Inert, "detect_anomaly": _Inert, "profiler": profiler,
-        "function": _namespace("torch.autograd.function", {"Function": modes.Function, "once_differentiable": modes.once_differentiable, "FunctionCtx": modes.FunctionContext}),
-        "graph": _namespace("torch.autograd.graph", {"saved_tensors_hooks": modes.saved_tensors_hooks, "save_on_cpu": modes.save_on_cpu}),
-        "functional": _namespace("torch.autograd.functional", {"jacobian": modes.jacobian, "hessian": modes.jacobian}),
-    })  # fmt: skip
+    profiler = _namespace(
+        "torch.autograd.profiler", {"record_function": _Inert, "profile": _Inert, "emit_nvtx": _Inert}
+    )
+    return _namespace(
+        "torch.autograd",
+        {
+            "Function": modes.Function,
+            "grad": modes.gradients_of,
+            "backward": modes.backward,
+            "Variable": _variable,
+            "no_grad": modes.no_grad,
+            "enable_grad": modes.enable_grad,
+            "set_grad_enabled": modes.set_grad_enabled,
+            "inference_mode": modes.inference_mode,
+            "set_detect_anomaly": _Inert,
+            "detect_anomaly": _Inert,
+            "profiler": profiler,
+            "function": _namespace(
+                "torch.autograd.function",
+                {
+                    "Function": modes.Function,
+                    "once_differentiable": modes.once_differentiable,
+                    "FunctionCtx": modes.FunctionContext,
+                },
+            ),
+            "graph": _namespace(
+                "torch.autograd.graph",
+                {"saved_tensors_hooks": modes.saved_tensors_hooks, "save_on_cpu": modes.save_on_cpu},
+            ),
+            "functional": _namespace(
+                "torch.autograd.functional", {"jacobian": modes.jacobian, "hessian": modes.jacobian}
+            ),
+        },
+    )
 
 
 def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
@@ -294,9 +492,23 @@ def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) ->
 
 
 def _backends() -> Namespace:
-    cuda = _Flag(matmul=_Flag(allow_tf32=True, allow_fp16_reduced_precision_reduction=True, fp32_precision="ieee"), sdp_kernel=_sdpa_kernel)
+    cuda = _Flag(
+        matmul=_Flag(allow_tf32=True, allow_fp16_reduced_precision_reduction=True, fp32_precision="ieee"),
+        sdp_kernel=_sdpa_kernel,
+    )
     cudnn = _Flag(benchmark=False, deterministic=False, enabled=True, allow_tf32=True, version=_always(90100))
-    return _namespace("torch.backends", {"cuda": cuda, "cudnn": cudnn, "mps": _Flag(available=False), "mkl": _Flag(), "mkldnn": _Flag(enabled=True), "openmp": _Flag(), "opt_einsum": _Flag(enabled=True)})
+    return _namespace(
+        "torch.backends",
+        {
+            "cuda": cuda,
+            "cudnn": cudnn,
+            "mps": _Flag(available=False),
+            "mkl": _Flag(),
+            "mkldnn": _Flag(enabled=True),
+            "openmp": _Flag(),
+            "opt_einsum": _Flag(enabled=True),
+        },
+    )
 
 
 def build() -> Namespace:
@@ -307,23 +519,102 @@ def build() -> Namespace:
     for name in ("relu", "sigmoid", "tanh", "selu", "celu", "softmax", "log_softmax"):
         entries[name] = FUNCTIONAL[name]
     entries.update(
-        Tensor=Tensor, Size=Size, device=Device, dtype=dtypes.DType, Generator=Generator, UntypedStorage=Storage, strided="torch.strided",
-        channels_last=tensor.CHANNELS_LAST, channels_last_3d=tensor.CHANNELS_LAST_3D, contiguous_format=tensor.CONTIGUOUS_FORMAT,
-        preserve_format=tensor.PRESERVE_FORMAT, memory_format=tensor.MemoryFormat, inf=float("inf"), nan=float("nan"), pi=3.141592653589793, e=2.718281828459045,
-        newaxis=None, compile=_compile, set_default_device=_set_default_device, set_default_dtype=_set_default_dtype,
-        get_default_dtype=lambda: machine.current.default_dtype, get_default_device=lambda: Device(machine.current.default_device),
-        set_default_tensor_type=_default_tensor_type, is_tensor=lambda x: isinstance(x, Tensor), is_floating_point=lambda x: x.dtype.kind == 2,
-        is_complex=lambda x: x.dtype.kind == 3, is_storage=lambda x: isinstance(x, Storage), numel=lambda x: x.numel(), typename=lambda x: type(x).__name__,
-        manual_seed=lambda seed: Generator(), seed=_always(0), initial_seed=_always(0), get_rng_state=lambda: new((16,), dtypes.uint8, "cpu"), set_rng_state=_nothing,
-        use_deterministic_algorithms=_nothing, set_float32_matmul_precision=_nothing, get_float32_matmul_precision=_always("highest"), set_num_threads=_nothing,
-        get_num_threads=_always(1), set_printoptions=_nothing, save=_nothing, typed_storage=Storage, finfo=_Info, iinfo=_Info, OutOfMemoryError=CapacityError,
-        detach=lambda x: x.detach(), numpy=_nothing, is_same_size=lambda a, b: a.shape == b.shape, is_nonzero=lambda x: bool(x),
-        _dynamo=_namespace("torch._dynamo", {"config": _Flag(), "disable": _custom, "reset": _nothing, "optimize": lambda *a, **k: _first, "mark_dynamic": _nothing, "graph_break": _nothing}),
-        _inductor=_namespace("torch._inductor", {"config": _Flag()}), compiler=_namespace("torch.compiler", {"disable": _custom, "allow_in_graph": _custom, "is_compiling": _always(False), "reset": _nothing, "cudagraph_mark_step_begin": _nothing}),
-        jit=_namespace("torch.jit", {"script": _custom, "trace": _first, "ignore": _custom, "unused": _custom, "export": _custom, "is_scripting": _always(False), "is_tracing": _always(False), "ScriptModule": module.Module, "Final": Final, "script_method": _custom, "annotate": lambda kind, value: value}),
-        _foreach_add_=_nothing, _foreach_mul_=_nothing, _foreach_lerp_=_nothing, _foreach_copy_=_nothing, _foreach_sub_=_nothing, _foreach_div_=_nothing,
-        _foreach_zero_=_nothing, _foreach_norm=lambda xs, *a, **k: [new((), x.dtype, x.storage.device) for x in xs],
-    )  # fmt: skip
+        Tensor=Tensor,
+        Size=Size,
+        device=Device,
+        dtype=dtypes.DType,
+        Generator=Generator,
+        UntypedStorage=Storage,
+        strided="torch.strided",
+        channels_last=tensor.CHANNELS_LAST,
+        channels_last_3d=tensor.CHANNELS_LAST_3D,
+        contiguous_format=tensor.CONTIGUOUS_FORMAT,
+        preserve_format=tensor.PRESERVE_FORMAT,
+        memory_format=tensor.MemoryFormat,
+        inf=float("inf"),
+        nan=float("nan"),
+        pi=3.141592653589793,
+        e=2.718281828459045,
+        newaxis=None,
+        compile=_compile,
+        set_default_device=_set_default_device,
+        set_default_dtype=_set_default_dtype,
+        get_default_dtype=lambda: machine.current.default_dtype,
+        get_default_device=lambda: Device(machine.current.default_device),
+        set_default_tensor_type=_default_tensor_type,
+        is_tensor=lambda x: isinstance(x, Tensor),
+        is_floating_point=lambda x: x.dtype.kind == 2,
+        is_complex=lambda x: x.dtype.kind == 3,
+        is_storage=lambda x: isinstance(x, Storage),
+        numel=lambda x: x.numel(),
+        typename=lambda x: type(x).__name__,
+        manual_seed=lambda seed: Generator(),
+        seed=_always(0),
+        initial_seed=_always(0),
+        get_rng_state=lambda: new((16,), dtypes.uint8, "cpu"),
+        set_rng_state=_nothing,
+        use_deterministic_algorithms=_nothing,
+        set_float32_matmul_precision=_nothing,
+        get_float32_matmul_precision=_always("highest"),
+        set_num_threads=_nothing,
+        get_num_threads=_always(1),
+        set_printoptions=_nothing,
+        save=_nothing,
+        typed_storage=Storage,
+        finfo=_Info,
+        iinfo=_Info,
+        OutOfMemoryError=CapacityError,
+        detach=lambda x: x.detach(),
+        numpy=_nothing,
+        is_same_size=lambda a, b: a.shape == b.shape,
+        is_nonzero=lambda x: bool(x),
+        _dynamo=_namespace(
+            "torch._dynamo",
+            {
+                "config": _Flag(),
+                "disable": _custom,
+                "reset": _nothing,
+                "optimize": lambda *a, **k: _first,
+                "mark_dynamic": _nothing,
+                "graph_break": _nothing,
+            },
+        ),
+        _inductor=_namespace("torch._inductor", {"config": _Flag()}),
+        compiler=_namespace(
+            "torch.compiler",
+            {
+                "disable": _custom,
+                "allow_in_graph": _custom,
+                "is_compiling": _always(False),
+                "reset": _nothing,
+                "cudagraph_mark_step_begin": _nothing,
+            },
+        ),
+        jit=_namespace(
+            "torch.jit",
+            {
+                "script": _custom,
+                "trace": _first,
+                "ignore": _custom,
+                "unused": _custom,
+                "export": _custom,
+                "is_scripting": _always(False),
+                "is_tracing": _always(False),
+                "ScriptModule": module.Module,
+                "Final": Final,
+                "script_method": _custom,
+                "annotate": lambda kind, value: value,
+            },
+        ),
+        _foreach_add_=_nothing,
+        _foreach_mul_=_nothing,
+        _foreach_lerp_=_nothing,
+        _foreach_copy_=_nothing,
+        _foreach_sub_=_nothing,
+        _foreach_div_=_nothing,
+        _foreach_zero_=_nothing,
+        _foreach_norm=lambda xs, *a, **k: [new((), x.dtype, x.storage.device) for x in xs],
+    )
     entries["nn"] = _nn()
     entries["cuda"] = _cuda()
     entries["autograd"] = _autograd()
@@ -331,31 +622,92 @@ def build() -> Namespace:
     entries["distributed"] = _distributed()
     entries["linalg"] = _namespace("torch.linalg", LINALG)
     entries["fft"] = _namespace("torch.fft", {**FFT, **convolution.SPECTRAL})
-    entries["special"] = _namespace("torch.special", {**SPECIAL, **{n: TORCH[n] for n in ("expm1", "erf", "erfc", "exp2", "digamma", "logit", "sinc") if n in TORCH}, "expit": TORCH["sigmoid"], "xlogy": pointwise.mul, "entr": TORCH["gelu"]})
-    entries["amp"] = _namespace("torch.amp", {"autocast": modes.autocast, "GradScaler": modes.GradScaler, "custom_fwd": _custom, "custom_bwd": _custom, "is_autocast_available": _always(True),
-                                              "autocast_mode": _namespace("torch.amp.autocast_mode", {"autocast": modes.autocast}), "grad_scaler": _namespace("torch.amp.grad_scaler", {"GradScaler": modes.GradScaler})})  # fmt: skip
+    entries["special"] = _namespace(
+        "torch.special",
+        {
+            **SPECIAL,
+            **{n: TORCH[n] for n in ("expm1", "erf", "erfc", "exp2", "digamma", "logit", "sinc") if n in TORCH},
+            "expit": TORCH["sigmoid"],
+            "xlogy": pointwise.mul,
+            "entr": TORCH["gelu"],
+        },
+    )
+    entries["amp"] = _namespace(
+        "torch.amp",
+        {
+            "autocast": modes.autocast,
+            "GradScaler": modes.GradScaler,
+            "custom_fwd": _custom,
+            "custom_bwd": _custom,
+            "is_autocast_available": _always(True),
+            "autocast_mode": _namespace("torch.amp.autocast_mode", {"autocast": modes.autocast}),
+            "grad_scaler": _namespace("torch.amp.grad_scaler", {"GradScaler": modes.GradScaler}),
+        },
+    )
     entries["cpu"] = _namespace("torch.cpu", {"amp": _namespace("torch.cpu.amp", {"autocast": modes.CpuAutocast})})
     averaging = _namespace("torch.optim.swa_utils", schedulers.WEIGHT_AVERAGING)
     schedules = _namespace("torch.optim.lr_scheduler", schedulers.SCHEDULERS)
-    entries["optim"] = _namespace("torch.optim", {**optimizers.OPTIMIZERS, "lr_scheduler": schedules, "swa_utils": averaging, "optimizer": _namespace("torch.optim.optimizer", {"Optimizer": optimizers.Optimizer, "required": object()}),
-                                                  **{n.lower(): _namespace(f"torch.optim.{n.lower()}", {n: c}) for n, c in optimizers.OPTIMIZERS.items() if n != "Optimizer"}})  # fmt: skip
-    saved = {"get_device_states": lambda *args: ([], []), "set_device_states": _nothing, "checkpoint": checkpointing.checkpoint, "checkpoint_sequential": checkpointing.checkpoint_sequential}
-    entries["utils"] = _namespace("torch.utils", {"checkpoint": _namespace("torch.utils.checkpoint", saved), "_pytree": _namespace("torch.utils._pytree", trees.PYTREE),
-                                                    "model_zoo": _namespace("torch.utils.model_zoo", {"load_url": _always({})}), "hooks": _namespace("torch.utils.hooks", {"RemovableHandle": _Inert})})
-    entries["profiler"] = _namespace("torch.profiler", {"profile": _Inert, "record_function": _Inert, "schedule": _Inert, "tensorboard_trace_handler": _Inert,
-                                                        "ProfilerActivity": _namespace("torch.profiler.ProfilerActivity", {"CPU": 0, "CUDA": 1})})  # fmt: skip
-    entries["func"] = _namespace("torch.func", {"functional_call": _functional_call, "vmap": _vmap, "grad_and_value": _grad_and_value, "grad": _func_grad})
+    entries["optim"] = _namespace(
+        "torch.optim",
+        {
+            **optimizers.OPTIMIZERS,
+            "lr_scheduler": schedules,
+            "swa_utils": averaging,
+            "optimizer": _namespace("torch.optim.optimizer", {"Optimizer": optimizer.Optimizer, "required": object()}),
+            **{
+                n.lower(): _namespace(f"torch.optim.{n.lower()}", {n: c})
+                for n, c in optimizers.OPTIMIZERS.items()
+                if n != "Optimizer"
+            },
+        },
+    )
+    saved = {
+        "get_device_states": lambda *args: ([], []),
+        "set_device_states": _nothing,
+        "checkpoint": checkpointing.checkpoint,
+        "checkpoint_sequential": checkpointing.checkpoint_sequential,
+    }
+    entries["utils"] = _namespace(
+        "torch.utils",
+        {
+            "checkpoint": _namespace("torch.utils.checkpoint", saved),
+            "_pytree": _namespace("torch.utils._pytree", trees.PYTREE),
+            "model_zoo": _namespace("torch.utils.model_zoo", {"load_url": _always({})}),
+            "hooks": _namespace("torch.utils.hooks", {"RemovableHandle": _Inert}),
+        },
+    )
+    entries["profiler"] = _namespace(
+        "torch.profiler",
+        {
+            "profile": _Inert,
+            "record_function": _Inert,
+            "schedule": _Inert,
+            "tensorboard_trace_handler": _Inert,
+            "ProfilerActivity": _namespace("torch.profiler.ProfilerActivity", {"CPU": 0, "CUDA": 1}),
+        },
+    )
+    entries["func"] = _namespace(
+        "torch.func",
+        {"functional_call": _functional_call, "vmap": _vmap, "grad_and_value": _grad_and_value, "grad": _func_grad},
+    )
     entries["vmap"] = _vmap
-    kinds = {name: _namespace(f"torch.distributions.{name}", {kind: distributions.DISTRIBUTIONS[kind]}) for name, kind in distributions.KINDS.items()}
+    kinds = {
+        name: _namespace(f"torch.distributions.{name}", {kind: distributions.DISTRIBUTIONS[kind]})
+        for name, kind in distributions.KINDS.items()
+    }
     kinds["kl"] = _namespace("torch.distributions.kl", {"kl_divergence": distributions.kl_divergence})
     entries["distributions"] = _namespace("torch.distributions", distributions.DISTRIBUTIONS | kinds)
     entries["fx"] = _namespace("torch.fx", {"wrap": _first, "symbolic_trace": _first})
-    entries["hub"] = _namespace("torch.hub", {"set_dir": _nothing, "get_dir": _always(""), "load_state_dict_from_url": _always({})})
+    entries["hub"] = _namespace(
+        "torch.hub", {"set_dir": _nothing, "get_dir": _always(""), "load_state_dict_from_url": _always({})}
+    )
     entries["serialization"] = _namespace("torch.serialization", {"add_safe_globals": _nothing})
     entries["xpu"] = _namespace("torch.xpu", {"is_available": _always(False)})
     entries["mps"] = _namespace("torch.mps", {"is_available": _always(False), "empty_cache": _nothing})
     entries["version"] = _namespace("torch.version", {"cuda": "12.8", "hip": None, "__version__": "2.13.0"})
-    entries["random"] = _namespace("torch.random", {"manual_seed": entries["manual_seed"], "fork_rng": lambda *a, **k: nullcontext()})
+    entries["random"] = _namespace(
+        "torch.random", {"manual_seed": entries["manual_seed"], "fork_rng": lambda *a, **k: nullcontext()}
+    )
     entries["types"] = _namespace("torch.types", {"Device": Any, "Number": Any})
     return _namespace("torch", entries)
 
@@ -376,7 +728,9 @@ class _Info:
         if dtype.kind == 2:
             self.max = {"float16": 65504.0, "float64": 1.7976931348623157e308}.get(dtype.name, 3.4028234663852886e38)
             self.min = -self.max
-            self.eps = {"float16": 9.765625e-4, "bfloat16": 7.8125e-3, "float64": 2.220446049250313e-16}.get(dtype.name, 1.1920928955078125e-07)
+            self.eps = {"float16": 9.765625e-4, "bfloat16": 7.8125e-3, "float64": 2.220446049250313e-16}.get(
+                dtype.name, 1.1920928955078125e-07
+            )
             self.tiny = self.smallest_normal = 1.1754943508222875e-38
         else:
             self.max = (1 << (bits - 1 if dtype.is_signed else bits)) - 1

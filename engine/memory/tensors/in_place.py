@@ -109,14 +109,39 @@ def _pass_through(node: Node, g: Tensor) -> Any:
 
 
 for _name, _function in {
-    "add_": add_, "sub_": sub_, "mul_": mul_, "div_": div_, "pow_": pow__, "copy_": copy_, "fill_": fill_, "zero_": zero_,
-    "clamp_": clamp_, "clip_": clamp_, "masked_fill_": masked_fill_, "contiguous": contiguous, "to": to, "type": type_,
-    "true_divide": div, "divide": div, "multiply": mul, "subtract": sub, "addcmul_": _plain_in_place,
-    "addcdiv_": _plain_in_place, "lerp_": _plain_in_place, "clamp_min_": clamp_, "clamp_max_": clamp_,
-    "floor_divide_": _plain_in_place, "remainder_": _plain_in_place, "logical_not_": _plain_in_place,
-    "logical_and_": _plain_in_place, "logical_or_": _plain_in_place, "bitwise_or_": _plain_in_place,
-    "bitwise_and_": _plain_in_place, "eq_": _plain_in_place, "masked_scatter_": _plain_in_place,
-}.items():  # fmt: skip
+    "add_": add_,
+    "sub_": sub_,
+    "mul_": mul_,
+    "div_": div_,
+    "pow_": pow__,
+    "copy_": copy_,
+    "fill_": fill_,
+    "zero_": zero_,
+    "clamp_": clamp_,
+    "clip_": clamp_,
+    "masked_fill_": masked_fill_,
+    "contiguous": contiguous,
+    "to": to,
+    "type": type_,
+    "true_divide": div,
+    "divide": div,
+    "multiply": mul,
+    "subtract": sub,
+    "addcmul_": _plain_in_place,
+    "addcdiv_": _plain_in_place,
+    "lerp_": _plain_in_place,
+    "clamp_min_": clamp_,
+    "clamp_max_": clamp_,
+    "floor_divide_": _plain_in_place,
+    "remainder_": _plain_in_place,
+    "logical_not_": _plain_in_place,
+    "logical_and_": _plain_in_place,
+    "logical_or_": _plain_in_place,
+    "bitwise_or_": _plain_in_place,
+    "bitwise_and_": _plain_in_place,
+    "eq_": _plain_in_place,
+    "masked_scatter_": _plain_in_place,
+}.items():
     setattr(Tensor, _name, _function)
 TORCH["mul_"] = mul_
 for _name in ("zero_", "fill_", "clone"):
@@ -160,5 +185,3 @@ _T.__iadd__, _T.__isub__, _T.__imul__, _T.__itruediv__ = add_, sub_, mul_, div_
 _T.__ior__ = _T.__iand__ = _T.__ifloordiv__ = _T.__imod__ = _plain_in_place
 _T.__ipow__ = pow__
 _T.rsub = _rsub
-
-

@@ -43,7 +43,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
             out = Tensor(Size(()), x.dtype, x.storage)
             out.values = [x.values[only]]
             return out
-    used = sum(len(e.shape) if isinstance(e, Tensor) and e.dtype is dtypes.bool_ else 1 for e in entries if e is not None and e is not Ellipsis and not isinstance(e, bool))
+    used = sum(
+        len(e.shape) if isinstance(e, Tensor) and e.dtype is dtypes.bool_ else 1
+        for e in entries
+        if e is not None and e is not Ellipsis and not isinstance(e, bool)
+    )
     missing = len(x.shape) - used
     if missing < 0:
         raise TensorError(f"too many indices for tensor of dimension {len(x.shape)}")
@@ -149,7 +153,13 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     entries = key if isinstance(key, tuple) else (key,)
     if any(isinstance(e, (Tensor, list)) for e in entries):
         source = value if isinstance(value, Tensor) and value.requires_grad else None
-        record(x, (x, source), _index_put_backward, tuple(e for e in entries if isinstance(e, Tensor)), None if source is None else source.shape)
+        record(
+            x,
+            (x, source),
+            _index_put_backward,
+            tuple(e for e in entries if isinstance(e, Tensor)),
+            None if source is None else source.shape,
+        )
         return
     view = getitem(x, key)
     copy_(view, value if isinstance(value, Tensor) else new((), x.dtype, "cpu"))
@@ -255,11 +265,21 @@ def _scatter(name: str, overwrites: bool) -> None:
     setattr(Tensor, name + "_", op_)
 
 
-for _name, _overwrites in (("scatter", True), ("scatter_add", False), ("scatter_reduce", True), ("index_add", False), ("index_copy", True), ("index_fill", True), ("index_reduce", True)):
+for _name, _overwrites in (
+    ("scatter", True),
+    ("scatter_add", False),
+    ("scatter_reduce", True),
+    ("index_add", False),
+    ("index_copy", True),
+    ("index_fill", True),
+    ("index_reduce", True),
+):
     _scatter(_name, _overwrites)
 
 
-def _reduce_by_index(x: Tensor, dim: int, index: Tensor, src: Any, reduce: str = "sum", *, include_self: bool = True) -> Tensor:
+def _reduce_by_index(
+    x: Tensor, dim: int, index: Tensor, src: Any, reduce: str = "sum", *, include_self: bool = True
+) -> Tensor:
     out = like(x)
     if machine.current.grad_enabled and (x.requires_grad or needs(src)):
         record(out, (x, src), _scatter_backward, (index, x, src, out.alias()), (src.shape, True))
@@ -299,12 +319,21 @@ def _embedding_backward(node: Node, g: Tensor) -> Any:
 
 
 @functional
-def embedding(index: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-              scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
+def embedding(
+    index: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     if index.dtype.kind != 1:
         raise TensorError("Expected tensor for argument 'indices' to have scalar type Long or Int")
     if index.storage.device != weight.storage.device and "meta" not in (index.storage.device, weight.storage.device):
-        raise TensorError(f"Expected all tensors to be on the same device, found {weight.storage.device} and {index.storage.device}")
+        raise TensorError(
+            f"Expected all tensors to be on the same device, found {weight.storage.device} and {index.storage.device}"
+        )
     out = new((*index.shape, weight.shape[1]), weight.dtype, weight.storage.device)
     if weight.requires_grad and machine.current.grad_enabled:
         record(out, (weight,), _embedding_backward, (index,), (weight.shape, weight.dtype, sparse))
@@ -312,7 +341,9 @@ def embedding(index: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
 
 @functional
-def embedding_bag(index: Tensor, weight: Tensor, offsets: Tensor | None = None, *args: Any, mode: str = "mean", **kwargs: Any) -> Tensor:
+def embedding_bag(
+    index: Tensor, weight: Tensor, offsets: Tensor | None = None, *args: Any, mode: str = "mean", **kwargs: Any
+) -> Tensor:
     bags = index.shape[0] if offsets is None or len(index.shape) == 2 else offsets.shape[0]
     out = new((bags, weight.shape[1]), weight.dtype, weight.storage.device)
     if weight.requires_grad and machine.current.grad_enabled:

@@ -38,7 +38,9 @@ def _check(a: Tensor, b: Tensor, inner_a: int, inner_b: int) -> None:
     if a.dtype is not b.dtype:
         raise TensorError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
     if a.storage.device != b.storage.device:
-        raise TensorError(f"Expected all tensors to be on the same device, found {a.storage.device} and {b.storage.device}")
+        raise TensorError(
+            f"Expected all tensors to be on the same device, found {a.storage.device} and {b.storage.device}"
+        )
 
 
 def _product(shape: tuple[int, ...], a: Tensor) -> Tensor:
@@ -124,7 +126,9 @@ def mm(a: Tensor, b: Tensor, *, out: Any = None) -> Tensor:
     result = _product((a.shape[0], b.shape[1]), a)
     if machine.current.grad_enabled and (a.requires_grad or b.requires_grad):
         column_major = b.strides is not None and b.strides[0] == 1
-        record(result, (a, b), _mm_backward, (a if b.requires_grad else None, b if a.requires_grad else None), column_major)
+        record(
+            result, (a, b), _mm_backward, (a if b.requires_grad else None, b if a.requires_grad else None), column_major
+        )
     return result
 
 
@@ -295,7 +299,10 @@ def _labels(equation: str, operands: tuple[Tensor, ...]) -> tuple[list[list[str]
     terms = left.split(",")
     if len(terms) != len(operands):
         raise TensorError("einsum: the number of operands does not match the equation")
-    widest = max((len(x.shape) - len(term.replace("...", "")) for x, term in zip(operands, terms, strict=True) if "..." in term), default=0)
+    widest = max(
+        (len(x.shape) - len(term.replace("...", "")) for x, term in zip(operands, terms, strict=True) if "..." in term),
+        default=0,
+    )
     out: list[list[str]] = []
     for x, term in zip(operands, terms, strict=True):
         before, dots, after = term.partition("...")
@@ -509,10 +516,23 @@ Tensor.slogdet = _slogdet  # type: ignore[attr-defined]
 Tensor.logdet = det  # type: ignore[attr-defined]
 TORCH["logdet"] = det
 LINALG.update(
-    inv=inverse, pinv=pinverse, det=det, slogdet=_slogdet, svd=svd, qr=qr, cholesky=cholesky, eigh=_eigh, eig=_eigh,
-    svdvals=lambda x: _decomposition(x, (*x.shape[:-2], min(x.shape[-2:]))), eigvalsh=lambda x, *a: _decomposition(x, x.shape[:-1]),
-    solve=_solve, lstsq=_solve, solve_triangular=lambda a, b, **k: _solve(a, b), matrix_exp=inverse, matrix_power=lambda x, n: inverse(x),
-)  # fmt: skip
+    inv=inverse,
+    pinv=pinverse,
+    det=det,
+    slogdet=_slogdet,
+    svd=svd,
+    qr=qr,
+    cholesky=cholesky,
+    eigh=_eigh,
+    eig=_eigh,
+    svdvals=lambda x: _decomposition(x, (*x.shape[:-2], min(x.shape[-2:]))),
+    eigvalsh=lambda x, *a: _decomposition(x, x.shape[:-1]),
+    solve=_solve,
+    lstsq=_solve,
+    solve_triangular=lambda a, b, **k: _solve(a, b),
+    matrix_exp=inverse,
+    matrix_power=lambda x, n: inverse(x),
+)
 TORCH["matrix_exp"] = inverse
 TORCH["matrix_power"] = LINALG["matrix_power"]
 
@@ -520,5 +540,3 @@ TORCH["matrix_power"] = LINALG["matrix_power"]
 @both
 def trace(x: Tensor) -> Tensor:
     return x.diagonal().sum()
-
-

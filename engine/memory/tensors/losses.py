@@ -8,7 +8,7 @@ from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import broadcast
 from engine.memory.tensors.casting import convert, full_precision
-from engine.memory.tensors.pointwise import add, div, mul, sub
+from engine.memory.tensors.pointwise import add, compare, div, mul, pow_, sub
 from engine.memory.tensors.reduction import mean, softmax_like, sum_
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, functional
 from engine.memory.tensors.storage import TensorError
@@ -32,12 +32,26 @@ def _nll_backward(node: Node, g: Tensor) -> Any:
     x = node.saved[0]
     out = new(x.shape, x.dtype, x.storage.device)
     if machine.current.grad_enabled and g.requires_grad:
-        record(out, (g,), lambda n, gg: (new(n.context[0], n.context[1], gg.storage.device),), (node.saved[1],), (g.shape, g.dtype))
+        record(
+            out,
+            (g,),
+            lambda n, gg: (new(n.context[0], n.context[1], gg.storage.device),),
+            (node.saved[1],),
+            (g.shape, g.dtype),
+        )
     return (out,)
 
 
 @functional
-def nll_loss(x: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def nll_loss(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     reduction = _reduction(reduction, size_average, reduce)
     if machine.current.autocast is not None:
         x = full_precision(x)
@@ -52,8 +66,16 @@ def nll_loss(x: Tensor, target: Tensor, weight: Tensor | None = None, size_avera
 
 
 @functional
-def cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-                  reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+def cross_entropy(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     reduction = _reduction(reduction, size_average, reduce)
     dim = 0 if len(x.shape) == 1 else 1
     if target.dtype.kind == 2 and target.shape == x.shape:
@@ -70,7 +92,7 @@ def cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None, size_
     if label_smoothing > 0:
         nll = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
         smooth = neg(sum_(logs if weight is None else mul(logs, weight.view(1, -1, *[1] * (len(x.shape) - 2))), dim))
-        mask = target == ignore_index
+        mask = compare(target, ignore_index)
         smooth = smooth.masked_fill_(mask, 0.0)
         if reduction == "mean":
             smooth = div(sum_(smooth), sub(mask.numel(), sum_(mask)))
@@ -116,12 +138,16 @@ def _pairwise(x: Tensor, target: Tensor, reduction: str, temporaries: int = 0) -
 
 
 @functional
-def mse_loss(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Tensor:
+def mse_loss(
+    x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Tensor:
     return _pairwise(x, target, _reduction(reduction, size_average, reduce))
 
 
 @functional
-def smooth_l1_loss(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     return _pairwise(x, target, _reduction(reduction, size_average, reduce))
 
 
@@ -131,12 +157,21 @@ def huber_loss(x: Tensor, target: Tensor, reduction: str = "mean", delta: float 
 
 
 @functional
-def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def binary_cross_entropy(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     return _pairwise(x, target, _reduction(reduction, size_average, reduce))
 
 
 @functional
-def l1_loss(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Tensor:
+def l1_loss(
+    x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Tensor:
     if machine.current.autocast is not None:
         x, target = full_precision(x), full_precision(target)
     return reduced(sub(x, target).abs(), _reduction(reduction, size_average, reduce))
@@ -154,8 +189,15 @@ def _bce_logits_backward(node: Node, g: Tensor) -> Any:
 
 
 @functional
-def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-                                     reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def binary_cross_entropy_with_logits(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     reduction = _reduction(reduction, size_average, reduce)
     if machine.current.autocast is not None:
         x, target = full_precision(x), full_precision(target)
@@ -173,7 +215,14 @@ def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, weight: Tensor |
 
 
 @functional
-def kl_div(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False) -> Tensor:
+def kl_div(
+    x: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     if machine.current.autocast is not None:
         x, target = full_precision(x), full_precision(target)
     if log_target:
@@ -187,37 +236,83 @@ def kl_div(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = No
 
 
 @functional
-def hinge_embedding_loss(x: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
-    return reduced((margin - x).clamp_min(0), reduction)
+def hinge_embedding_loss(
+    x: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return reduced(sub(margin, x).clamp_min(0), reduction)
 
 
 @functional
-def margin_ranking_loss(a: Tensor, b: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def margin_ranking_loss(
+    a: Tensor,
+    b: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     return reduced((neg(target) * (a - b) + margin).clamp_min(0), reduction)
 
 
 @functional
-def cosine_embedding_loss(a: Tensor, b: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def cosine_embedding_loss(
+    a: Tensor,
+    b: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     product = sum_(a * b, 1)
     sizes = (sum_(a * a, 1) + 1e-12) * (sum_(b * b, 1) + 1e-12)
-    return reduced(1 - product / sizes.sqrt(), reduction)
+    return reduced(sub(1, product / sizes.sqrt()), reduction)
 
 
 @functional
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-                        swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     from engine.memory.tensors.reduction import pairwise_distance
 
-    return reduced((pairwise_distance(anchor, positive) - pairwise_distance(anchor, negative) + margin).clamp_min(0), reduction)
+    return reduced(
+        (pairwise_distance(anchor, positive) - pairwise_distance(anchor, negative) + margin).clamp_min(0), reduction
+    )
 
 
 @functional
-def soft_margin_loss(x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    x: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     return reduced((neg(target) * x).exp().log1p(), reduction)
 
 
 @functional
-def multi_margin_loss(x: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def multi_margin_loss(
+    x: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     return nll_loss(x, target, None, None, -100, None, reduction)
 
 
@@ -225,21 +320,34 @@ FUNCTIONAL["multilabel_margin_loss"] = mse_loss
 
 
 @functional
-def multilabel_soft_margin_loss(x: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def multilabel_soft_margin_loss(
+    x: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     logsigmoid = FUNCTIONAL["logsigmoid"]
-    loss = neg(target * logsigmoid(x) + (1 - target) * logsigmoid(neg(x)))
+    loss = neg(target * logsigmoid(x) + sub(1, target) * logsigmoid(neg(x)))
     return reduced(sum_(loss, -1) / x.shape[-1], reduction)
 
 
 @functional
-def poisson_nll_loss(x: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def poisson_nll_loss(
+    x: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     return reduced(x.exp() - target * x if log_input else x - target * (x + eps).log(), reduction)
 
 
 @functional
-def gaussian_nll_loss(x: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(
+    x: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     variance = var.clone() if isinstance(var, Tensor) else var
-    loss = 0.5 * ((variance.log() if isinstance(variance, Tensor) else 0.0) + (x - target) ** 2 / variance)
+    loss = 0.5 * ((variance.log() if isinstance(variance, Tensor) else 0.0) + pow_(sub(x, target), 2) / variance)
     return reduced(loss, reduction)
 
 
@@ -249,7 +357,15 @@ def _ctc_backward(node: Node, g: Tensor) -> Any:
 
 
 @functional
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     if machine.current.autocast is not None:
         log_probs = full_precision(log_probs)
     t, n = log_probs.shape[0], log_probs.shape[1] if len(log_probs.shape) == 3 else 1
@@ -261,5 +377,15 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     return reduced(losses, reduction)
 
 
-for _name in ("nll_loss", "binary_cross_entropy_with_logits", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "poisson_nll_loss"):
+for _name in (
+    "nll_loss",
+    "binary_cross_entropy_with_logits",
+    "kl_div",
+    "ctc_loss",
+    "cosine_embedding_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "triplet_margin_loss",
+    "poisson_nll_loss",
+):
     TORCH[_name] = FUNCTIONAL[_name]

@@ -84,7 +84,13 @@ class autocast:
 
     default_device = "cuda"
 
-    def __init__(self, device_type: Any = None, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
+    def __init__(
+        self,
+        device_type: Any = None,
+        dtype: DType | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
         if isinstance(device_type, bool):
             enabled, device_type = device_type, None
         self.device = str(device_type or self.default_device).split(":")[0]
@@ -276,8 +282,17 @@ def _listed(x: Any) -> list[Any]:
     return [x] if isinstance(x, Tensor) or x is None else list(x)
 
 
-def gradients_of(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-                 only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:  # fmt: skip
+def gradients_of(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
     """``torch.autograd.grad``."""
     roots = _listed(outputs)
     given = _listed(grad_outputs) if grad_outputs is not None else [None] * len(roots)
@@ -289,7 +304,14 @@ def gradients_of(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_gra
     return tuple(found)
 
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """``torch.autograd.backward``."""
     roots = _listed(tensors)
     given = _listed(grad_tensors) if grad_tensors is not None else [None] * len(roots)
@@ -335,7 +357,13 @@ def jacobian(function: Callable[..., Any], inputs: Any, create_graph: bool = Fal
     return found[0] if isinstance(inputs, Tensor) else found
 
 
-for _name, _value in (("no_grad", no_grad), ("enable_grad", enable_grad), ("inference_mode", inference_mode), ("set_grad_enabled", set_grad_enabled), ("autocast", autocast)):
+for _name, _value in (
+    ("no_grad", no_grad),
+    ("enable_grad", enable_grad),
+    ("inference_mode", inference_mode),
+    ("set_grad_enabled", set_grad_enabled),
+    ("autocast", autocast),
+):
     TORCH[_name] = _value
 TORCH["is_grad_enabled"] = lambda: machine.current.grad_enabled
 TORCH["is_inference_mode_enabled"] = lambda: False

@@ -54,20 +54,32 @@ def _statistics(shape: tuple[int, ...], x: Tensor) -> Tensor:
 
 
 def _recorded(out: Tensor, x: Tensor, weight: Tensor | None, bias: Tensor | None, *statistics: Tensor) -> Tensor:
-    if machine.current.grad_enabled and (x.requires_grad or (weight is not None and weight.requires_grad) or (bias is not None and bias.requires_grad)):
-        record(out, (x, weight, bias), _norm_backward, (x, weight, *statistics), None if bias is None else (bias.shape, bias.dtype))
+    if machine.current.grad_enabled and (
+        x.requires_grad or (weight is not None and weight.requires_grad) or (bias is not None and bias.requires_grad)
+    ):
+        record(
+            out,
+            (x, weight, bias),
+            _norm_backward,
+            (x, weight, *statistics),
+            None if bias is None else (bias.shape, bias.dtype),
+        )
     return out
 
 
 @functional
-def layer_norm(x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     if machine.current.autocast is not None:
         x = full_precision(x)
         weight, bias = weight and full_precision(weight), bias and full_precision(bias)
     wanted = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     n = len(wanted)
     if x.shape[len(x.shape) - n :] != wanted:
-        raise TensorError(f"Given normalized_shape={list(wanted)}, expected input with shape [*, {list(wanted)}], but got {list(x.shape)}")
+        raise TensorError(
+            f"Given normalized_shape={list(wanted)}, expected input with shape [*, {list(wanted)}], but got {list(x.shape)}"
+        )
     # The kernel reads a contiguous copy that does not outlive it; what is saved is the input itself.
     out = new(x.shape, x.dtype, x.storage.device)
     shape = (*x.shape[: len(x.shape) - n], *[1] * n)
@@ -88,8 +100,16 @@ def rms_norm(x: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps
 
 
 @functional
-def batch_norm(x: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
-               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+def batch_norm(
+    x: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     channels = x.shape[1]
     out = like(x)
     if training:
@@ -98,12 +118,16 @@ def batch_norm(x: Tensor, running_mean: Tensor | None = None, running_var: Tenso
 
 
 @functional
-def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     if machine.current.autocast is not None:
         x = full_precision(x)
         weight, bias = weight and full_precision(weight), bias and full_precision(bias)
     if x.shape[1] % num_groups:
-        raise TensorError(f"Expected number of channels in input ({x.shape[1]}) to be divisible by num_groups ({num_groups})")
+        raise TensorError(
+            f"Expected number of channels in input ({x.shape[1]}) to be divisible by num_groups ({num_groups})"
+        )
     if not (len(x.shape) == 4 and x.is_contiguous(CHANNELS_LAST)):
         x = contiguous(x)
     out = like(x)
@@ -112,11 +136,26 @@ def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: T
 
 
 @functional
-def instance_norm(x: Tensor, running_mean: Any = None, running_var: Any = None, weight: Tensor | None = None, bias: Tensor | None = None,
-                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+def instance_norm(
+    x: Tensor,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     n, c = x.shape[0], x.shape[1]
     flat = reshape(contiguous(x), 1, n * c, *x.shape[2:])
-    out = batch_norm(flat, None, None, repeat(weight, n) if weight is not None else None, repeat(bias, n) if bias is not None else None, True)
+    out = batch_norm(
+        flat,
+        None,
+        None,
+        repeat(weight, n) if weight is not None else None,
+        repeat(bias, n) if bias is not None else None,
+        True,
+    )
     return reshape(out, x.shape)
 
 
@@ -131,5 +170,3 @@ def local_response_norm(x: Tensor, size: int, alpha: float = 1e-4, beta: float =
 for _name in ("layer_norm", "batch_norm", "group_norm", "instance_norm", "rms_norm"):
     TORCH[_name] = globals()[_name]
 TORCH["native_layer_norm"] = lambda x, shape, weight, bias, eps: (layer_norm(x, shape, weight, bias, eps), None, None)
-
-

@@ -79,7 +79,13 @@ def mul(a: Any, b: Any, *, out: Any = None) -> Tensor:
             if not isinstance(a, Tensor):
                 a, b, na, nb = b, a, nb, na
             ta, tb = tensor_or_none(a), tensor_or_none(b)
-            record(result, (ta, tb), _mul_backward, (ta if nb else None, tb if na else None), None if tb is not None else 1.0)
+            record(
+                result,
+                (ta, tb),
+                _mul_backward,
+                (ta if nb else None, tb if na else None),
+                None if tb is not None else 1.0,
+            )
             return result
     if has_values(a, b):
         known(result, operator.mul, a, b)
@@ -128,7 +134,11 @@ def _pow_backward(node: Node, g: Tensor) -> Any:
 def _pow_tensor_backward(node: Node, g: Tensor) -> Any:
     a, b, result = node.saved
     ga = mul(g, mul(pow_(a, 2), b)) if node.edges[0] is not None else None
-    gb = mul(g, mul(result, _unary_named("log")(a) if isinstance(a, Tensor) else 1.0)) if node.edges[1] is not None else None
+    gb = (
+        mul(g, mul(result, _unary_named("log")(a) if isinstance(a, Tensor) else 1.0))
+        if node.edges[1] is not None
+        else None
+    )
     return ga, gb
 
 
@@ -139,7 +149,12 @@ def pow_(a: Any, exponent: Any, *, out: Any = None) -> Tensor:
     result = binary(a, exponent)
     if machine.current.grad_enabled and (needs(a) or needs(exponent)):
         if isinstance(exponent, Tensor) or not isinstance(a, Tensor):
-            record(result, (tensor_or_none(a), tensor_or_none(exponent)), _pow_tensor_backward, (a, exponent, saved_output(result)))
+            record(
+                result,
+                (tensor_or_none(a), tensor_or_none(exponent)),
+                _pow_tensor_backward,
+                (a, exponent, saved_output(result)),
+            )
         else:
             record(result, (a, None), _pow_backward, (a,), exponent)
     elif has_values(a, exponent):
@@ -172,7 +187,9 @@ alias("fmin", maximum)
 def _atan2_backward(node: Node, g: Tensor) -> Any:
     a, b = node.saved
     scale = mul(g, _unary_named("reciprocal")(add(mul(a, a), mul(b, b))))
-    return (mul(scale, b) if node.edges[0] is not None else None), (mul(scale, _unary_named("neg")(a)) if node.edges[1] is not None else None)
+    return (mul(scale, b) if node.edges[0] is not None else None), (
+        mul(scale, _unary_named("neg")(a)) if node.edges[1] is not None else None
+    )
 
 
 @both
@@ -205,14 +222,26 @@ def compare(a: Any, b: Any) -> Tensor:
     return binary(a, b, dtypes.bool_)
 
 
-for _name, _f in (("eq", operator.eq), ("ne", operator.ne), ("lt", operator.lt), ("le", operator.le), ("gt", operator.gt), ("ge", operator.ge)):
+for _name, _f in (
+    ("eq", operator.eq),
+    ("ne", operator.ne),
+    ("lt", operator.lt),
+    ("le", operator.le),
+    ("gt", operator.gt),
+    ("ge", operator.ge),
+):
     setattr(Tensor, f"__{_name}__", plain_binary(_name, _f, dtypes.bool_))
 for _name, _f in (("logical_and", operator.and_), ("logical_or", operator.or_), ("logical_xor", operator.xor)):
     plain_binary(_name, _f, dtypes.bool_)
 plain_binary("isclose", None, dtypes.bool_)
-for _name, _f in (("bitwise_and", operator.and_), ("bitwise_or", operator.or_), ("bitwise_xor", operator.xor),
-                  ("bitwise_left_shift", operator.lshift), ("bitwise_right_shift", operator.rshift),
-                  ("floor_divide", operator.floordiv)):  # fmt: skip
+for _name, _f in (
+    ("bitwise_and", operator.and_),
+    ("bitwise_or", operator.or_),
+    ("bitwise_xor", operator.xor),
+    ("bitwise_left_shift", operator.lshift),
+    ("bitwise_right_shift", operator.rshift),
+    ("floor_divide", operator.floordiv),
+):
     plain_binary(_name, _f)
 alias("greater", TORCH["gt"])
 alias("less", TORCH["lt"])
@@ -367,7 +396,9 @@ def lerp(a: Tensor, b: Tensor, weight: Any, *, out: Any = None) -> Tensor:
 
 @both
 def addcmul(x: Tensor, a: Tensor, b: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    result = new(broadcast(x.shape, broadcast(a.shape, b.shape)), promote(x.dtype, promote(a.dtype, b.dtype)), x.storage.device)
+    result = new(
+        broadcast(x.shape, broadcast(a.shape, b.shape)), promote(x.dtype, promote(a.dtype, b.dtype)), x.storage.device
+    )
     if machine.current.grad_enabled and (needs(x) or needs(a) or needs(b)):
         record(result, (x, a, b), _addcmul_backward, (a if needs(b) else None, b if needs(a) else None))
     return result
@@ -385,8 +416,6 @@ def _addcmul_backward(node: Node, g: Tensor) -> Any:
 @both
 def addcdiv(x: Tensor, a: Tensor, b: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
     return add(x, div(a, b))
-
-
 
 
 def _unary_named(name: str) -> Callable[..., Tensor]:

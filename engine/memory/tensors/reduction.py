@@ -38,7 +38,9 @@ def with_kept(g: Tensor, shape: Size, dim: AXIS) -> Tensor:
     if len(g.shape) == len(shape):
         return g
     n = len(shape)
-    gone = set(range(n)) if dim is None else {dim % n} if isinstance(dim, int) else {d % n for d in dim} or set(range(n))
+    gone = (
+        set(range(n)) if dim is None else {dim % n} if isinstance(dim, int) else {d % n for d in dim} or set(range(n))
+    )
     return reshape(g, tuple(1 if i in gone else s for i, s in enumerate(shape)))
 
 
@@ -54,7 +56,9 @@ def _axis(dim: AXIS, kwargs: dict[str, Any]) -> AXIS:
 
 
 @both
-def sum_(x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any) -> Tensor:
+def sum_(
+    x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any
+) -> Tensor:
     if dtype is None and machine.current.autocast is not None:
         x = full_precision(x)
     dim = _axis(dim, kwargs)
@@ -76,7 +80,9 @@ def _mean_backward(node: Node, g: Tensor) -> Any:
 
 
 @both
-def mean(x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any) -> Tensor:
+def mean(
+    x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any
+) -> Tensor:
     dim = _axis(dim, kwargs)
     if dtype is not None:
         x = convert(x, dtype, x.storage.device)
@@ -100,7 +106,9 @@ def _prod_backward(node: Node, g: Tensor) -> Any:
 
 @both
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
-    result = new(reduced_shape(x, dim, keepdim), dtype or (dtypes.int64 if x.dtype.kind < 2 else x.dtype), x.storage.device)
+    result = new(
+        reduced_shape(x, dim, keepdim), dtype or (dtypes.int64 if x.dtype.kind < 2 else x.dtype), x.storage.device
+    )
     if x.requires_grad and machine.current.grad_enabled:
         record(result, (x,), _prod_backward, (x, saved_output(result)), (x.shape, dim))
     elif x.values is not None and dim is None:
@@ -117,7 +125,9 @@ def _var_backward(node: Node, g: Tensor) -> Any:
 
 
 @both
-def var(x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+def var(
+    x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, **kwargs: Any
+) -> Tensor:
     if isinstance(dim, bool):
         dim = None
     dim = _axis(dim, kwargs)
@@ -136,7 +146,9 @@ def _std_backward(node: Node, g: Tensor) -> Any:
 
 
 @both
-def std(x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+def std(
+    x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, **kwargs: Any
+) -> Tensor:
     if isinstance(dim, bool):
         dim = None
     dim = _axis(dim, kwargs)
@@ -147,12 +159,16 @@ def std(x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False
 
 
 @function
-def var_mean(x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, **kwargs: Any) -> tuple[Tensor, Tensor]:
+def var_mean(
+    x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, **kwargs: Any
+) -> tuple[Tensor, Tensor]:
     return var(x, dim, unbiased, keepdim), mean(x, dim, keepdim)
 
 
 @function
-def std_mean(x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, **kwargs: Any) -> tuple[Tensor, Tensor]:
+def std_mean(
+    x: Tensor, dim: AXIS = None, unbiased: Any = True, keepdim: bool = False, **kwargs: Any
+) -> tuple[Tensor, Tensor]:
     return std(x, dim, unbiased, keepdim), mean(x, dim, keepdim)
 
 
@@ -168,7 +184,7 @@ def _scatter_backward(node: Node, gradients: Any) -> Any:
 
 
 def _all_extreme_backward(node: Node, g: Tensor) -> Any:
-    x, result = node.saved
+    x = node.saved[0]
     mask = like(x, dtypes.bool_)
     return (mul(g, mask) if machine.current.grad_enabled else like(x) if mask is not None else None,)
 
@@ -372,7 +388,11 @@ def softmax_like(x: Tensor, dim: int, dtype: DType | None, autocast: bool = True
     """softmax and log_softmax: the output is saved. A half input with dtype=float32 is converted inside the kernel."""
     if dtype is None and autocast and machine.current.autocast is not None:
         x = full_precision(x)
-    if dtype is not None and dtype is not x.dtype and not (x.storage.device == "cuda" and x.dtype is dtypes.float16 and dtype is dtypes.float32):
+    if (
+        dtype is not None
+        and dtype is not x.dtype
+        and not (x.storage.device == "cuda" and x.dtype is dtypes.float16 and dtype is dtypes.float32)
+    ):
         x = convert(x, dtype, x.storage.device)
     out_dtype = dtype or x.dtype
     out = new(x.shape, out_dtype, x.storage.device)
@@ -407,7 +427,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if hard:
         index = soft.max(dim, keepdim=True)[1]
         one_hot = like(logits).scatter_(dim, index, 1.0)
-        return one_hot - soft.detach() + soft
+        straight: Tensor = one_hot - soft.detach() + soft
+        return straight
     return soft
 
 
@@ -421,6 +442,8 @@ def _logsumexp_backward(node: Node, g: Tensor) -> Any:
 
 @both
 def logsumexp(x: Tensor, dim: AXIS, keepdim: bool = False, **kwargs: Any) -> Tensor:
+    if machine.current.autocast is not None:
+        x = full_precision(x)
     maxes = new(reduced_shape(x, dim, True), x.dtype, x.storage.device)
     shifted = like(x)
     result = new(reduced_shape(x, dim, keepdim), x.dtype, x.storage.device)
@@ -449,18 +472,28 @@ def _norm_backward(node: Node, g: Tensor) -> Any:
 
 
 @both
-def norm(x: Tensor, p: Any = "fro", dim: AXIS = None, keepdim: bool = False, dtype: DType | None = None, out: Any = None) -> Tensor:
+def norm(
+    x: Tensor, p: Any = "fro", dim: AXIS = None, keepdim: bool = False, dtype: DType | None = None, out: Any = None
+) -> Tensor:
     if machine.current.autocast is not None:
         x = full_precision(x)
     if dtype is not None:
         x = convert(x, dtype, x.storage.device)
     result = new(reduced_shape(x, dim, keepdim), x.dtype.to_real(), x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
-        record(result, (x,), _norm_backward, (x, saved_output(result)), (x.shape, dim, 2 if p in ("fro", None, 2, 2.0) else p))
+        record(
+            result,
+            (x,),
+            _norm_backward,
+            (x, saved_output(result)),
+            (x.shape, dim, 2 if p in ("fro", None, 2, 2.0) else p),
+        )
     return result
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
     return norm(x, ord, dim, keepdim, dtype)
 
 
@@ -507,7 +540,9 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Te
 
 
 @both
-def unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique(
+    x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     machine.current.note("unique: every element is taken as distinct")
     n = x.numel() if dim is None else x.shape[dim]
     shape = (n,) if dim is None else x.shape
@@ -525,11 +560,13 @@ alias("unique_consecutive", unique)
 
 @function
 def searchsorted(sorted_sequence: Tensor, values: Any, **kwargs: Any) -> Tensor:
-    return like(values, dtypes.int64) if isinstance(values, Tensor) else new((), dtypes.int64, sorted_sequence.storage.device)
+    return (
+        like(values, dtypes.int64)
+        if isinstance(values, Tensor)
+        else new((), dtypes.int64, sorted_sequence.storage.device)
+    )
 
 
 @function
 def bucketize(x: Tensor, boundaries: Tensor, **kwargs: Any) -> Tensor:
     return like(x, dtypes.int32 if kwargs.get("out_int32") else dtypes.int64)
-
-

@@ -18,7 +18,11 @@ FFT: dict[str, Any] = {}
 
 def _name(function: Callable[..., Any]) -> str:
     name = function.__name__
-    return name[:-1] if name.endswith("_") and name[:-1] in ("sum", "max", "min", "any", "all", "abs", "round", "pow") else name
+    return (
+        name[:-1]
+        if name.endswith("_") and name[:-1] in ("sum", "max", "min", "any", "all", "abs", "round", "pow")
+        else name
+    )
 
 
 def function(f: F) -> F:

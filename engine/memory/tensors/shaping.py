@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -24,7 +25,11 @@ def view_of(x: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None) 
 
 def dims(arguments: tuple[Any, ...]) -> tuple[int, ...]:
     """``f(1, 2)`` and ``f((1, 2))`` alike, as plain integers."""
-    if len(arguments) == 1 and not isinstance(arguments[0], int) and not (isinstance(arguments[0], Tensor) and not arguments[0].shape):
+    if (
+        len(arguments) == 1
+        and not isinstance(arguments[0], int)
+        and not (isinstance(arguments[0], Tensor) and not arguments[0].shape)
+    ):
         arguments = tuple(arguments[0])
     return tuple(int(a) for a in arguments)
 
@@ -288,7 +293,9 @@ def _take_like(node: Node, g: Tensor) -> Any:
     return (new(node.context, g.dtype, g.storage.device),)
 
 
-def piece(x: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None, base_shape: tuple[int, ...] | None = None) -> Tensor:
+def piece(
+    x: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None, base_shape: tuple[int, ...] | None = None
+) -> Tensor:
     """A slice or selection: its backward writes into zeros of the full size."""
     out = view_of(x, shape, strides)
     if x.requires_grad and machine.current.grad_enabled:
@@ -324,7 +331,12 @@ def _split_backward(node: Node, gradients: list[Tensor | None]) -> Any:
     kept = [g for g in gradients if g is not None]
     if machine.current.grad_enabled:
         sizes = node.shape
-        return (cat([g if g is not None else new(sizes[i], dtype, device) for i, g in enumerate(gradients[: len(sizes)])], dim),)
+        return (
+            cat(
+                [g if g is not None else new(sizes[i], dtype, device) for i, g in enumerate(gradients[: len(sizes)])],
+                dim,
+            ),
+        )
     zeros = [new(node.shape[i], dtype, device) for i, g in enumerate(gradients[: len(node.shape)]) if g is None]
     out = new(shape, dtype, device)
     del kept, zeros
@@ -369,12 +381,12 @@ def tensor_split(x: Tensor, sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
         sizes = [total // sections + (1 if i < total % sections else 0) for i in range(sections)]
     else:
         edges = [0, *sections, total]
-        sizes = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+        sizes = [b - a for a, b in pairwise(edges)]
     return split(x, sizes, dim)
 
 
 def _unbind_backward(node: Node, gradients: list[Tensor | None]) -> Any:
-    shape, dim, dtype, device = node.context
+    shape, _, dtype, device = node.context
     zeros = [new(node.shape[0], dtype, device) for g in gradients[: len(node.shape)] if g is None]
     out = new(shape, dtype, device)
     del zeros
@@ -425,8 +437,12 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: int | None = None)
         if x.dtype is not dtype:
             dtype = dtypes.promote(dtype, x.dtype)
         total += x.shape[dim]
-        if len(x.shape) != len(first.shape) or any(a != b for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False)) if i != dim):
-            raise TensorError(f"Sizes of tensors must match except in dimension {dim}: {[tuple(x.shape) for x in items]}")
+        if len(x.shape) != len(first.shape) or any(
+            a != b for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=False)) if i != dim
+        ):
+            raise TensorError(
+                f"Sizes of tensors must match except in dimension {dim}: {[tuple(x.shape) for x in items]}"
+            )
     if machine.current.autocast is not None and any(x.dtype is not dtype for x in items):
         items = [convert(x, dtype, x.storage.device) for x in items]
     shape = (*first.shape[:dim], total, *first.shape[dim + 1 :])
@@ -562,7 +578,9 @@ def tile(x: Tensor, *sizes: Any) -> Tensor:
 
 
 @both
-def repeat_interleave(x: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    x: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     if dim is None:
         x, dim = reshape(x, -1), 0
     dim %= len(x.shape)
@@ -648,7 +666,11 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     return rearranged(x, x.shape)
 
 
-TORCH["channel_shuffle"], TORCH["pixel_shuffle"], TORCH["pixel_unshuffle"] = channel_shuffle, pixel_shuffle, pixel_unshuffle
+TORCH["channel_shuffle"], TORCH["pixel_shuffle"], TORCH["pixel_unshuffle"] = (
+    channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
 
 
 @both
@@ -698,7 +720,9 @@ def view_as_complex(x: Tensor) -> Tensor:
 def _reinterpreted(x: Tensor, shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:
     out = Tensor(Size(shape), dtype, x.storage)
     if x.requires_grad and machine.current.grad_enabled:
-        record(out, (x,), lambda node, g: (Tensor(node.context[0], node.context[1], g.storage),), (), (x.shape, x.dtype))
+        record(
+            out, (x,), lambda node, g: (Tensor(node.context[0], node.context[1], g.storage),), (), (x.shape, x.dtype)
+        )
     return out
 
 
@@ -751,13 +775,23 @@ def unsqueeze_(x: Tensor, dim: int) -> Tensor:
 
 _T: Any = Tensor
 for _name, _function in {
-    "view": view, "expand_as": expand_as, "split_with_sizes": split_with_sizes, "unfold": unfold_dimension, "resize_": resize_,
-    "set_": set_, "squeeze_": squeeze_, "unsqueeze_": unsqueeze_,
-    "view_as": lambda x, other: view(x, other.shape), "reshape_as": lambda x, other: reshape(x, other.shape),
-    "t_": lambda x: set_(x, t(x)), "transpose_": lambda x, a, b: set_(x, transpose(x, a, b)),
-    "tril_": lambda x, diagonal=0: x, "triu_": lambda x, diagonal=0: x,
-    "align_to": lambda x, *names: x, "rename": lambda x, *names: x,
-}.items():  # fmt: skip
+    "view": view,
+    "expand_as": expand_as,
+    "split_with_sizes": split_with_sizes,
+    "unfold": unfold_dimension,
+    "resize_": resize_,
+    "set_": set_,
+    "squeeze_": squeeze_,
+    "unsqueeze_": unsqueeze_,
+    "view_as": lambda x, other: view(x, other.shape),
+    "reshape_as": lambda x, other: reshape(x, other.shape),
+    "t_": lambda x: set_(x, t(x)),
+    "transpose_": lambda x, a, b: set_(x, transpose(x, a, b)),
+    "tril_": lambda x, diagonal=0: x,
+    "triu_": lambda x, diagonal=0: x,
+    "align_to": lambda x, *names: x,
+    "rename": lambda x, *names: x,
+}.items():
     setattr(_T, _name, _function)
 TORCH["split_with_sizes"] = split_with_sizes
 FUNCTIONAL["unflatten"] = unflatten

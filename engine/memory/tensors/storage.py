@@ -66,7 +66,9 @@ class Device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        return (
+            f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        )
 
     def __enter__(self) -> Device:
         state = machine.current
@@ -147,7 +149,9 @@ class Storage:
         if self.device == "cuda" and number_of_bytes > 0:
             state = machine.current
             self._allocator = state.allocator
-            self.block = state.allocator.allocate(number_of_bytes, category if block is not None else state.current_category)
+            self.block = state.allocator.allocate(
+                number_of_bytes, category if block is not None else state.current_category
+            )
 
     # what user code asks of ``untyped_storage()``
     def nbytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,9 @@ class Tensor:
         "values",
     )
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType, storage: Storage, strides: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: DType, storage: Storage, strides: tuple[int, ...] | None = None
+    ) -> None:
         self.shape: Size = shape if type(shape) is Size else Size(shape)
         self.dtype = dtype
         self.storage = storage
@@ -71,6 +74,16 @@ class Tensor:
 
         def __neg__(self) -> Tensor: ...
 
+        def __pow__(self, other: Any) -> Tensor: ...
+
+        def sum(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+        def squeeze(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+        def reshape(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+        def diagonal(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
         def __getitem__(self, key: Any) -> Tensor: ...
 
     # ------------------------------------------------------------------------------------------- shape
@@ -95,7 +108,7 @@ class Tensor:
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
+        return int(self.shape[0])
 
     def element_size(self) -> int:
         return self.dtype.itemsize
@@ -121,7 +134,7 @@ class Tensor:
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         if memory_format is not None and getattr(memory_format, "channels", False):
-            return self.strides == memory_format.strides(self.shape)
+            return bool(self.strides == memory_format.strides(self.shape))
         return self.strides is None or is_row_major(self.shape, self.strides)
 
     def is_dense(self) -> bool:
@@ -216,7 +229,9 @@ class Tensor:
     def fresh_copy(self, layout: Tensor | None = None) -> Tensor:
         """A new storage with the same data, dense; not recorded."""
         strides = layout.strides if layout is not None else dense_strides(self.shape, self.strides)
-        out = Tensor(self.shape, self.dtype, Storage(prod(self.shape) * self.dtype.itemsize, self.storage.device), strides)
+        out = Tensor(
+            self.shape, self.dtype, Storage(prod(self.shape) * self.dtype.itemsize, self.storage.device), strides
+        )
         out.values = self.values
         return out
 
@@ -257,7 +272,11 @@ class Tensor:
         return RemovableHandle(hooks, hook)
 
     def backward(
-        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
     ) -> None:
         if gradient is None:
             gradient = ones_like_raw(self)
@@ -279,7 +298,9 @@ class Tensor:
     def tolist(self) -> Any:
         if self.values is not None:
             return nest(self.values, self.shape)
-        return nest([self.item()] * prod(self.shape) if not self.shape or prod(self.shape) < 1 << 20 else [], self.shape)
+        return nest(
+            [self.item()] * prod(self.shape) if not self.shape or prod(self.shape) < 1 << 20 else [], self.shape
+        )
 
     def __float__(self) -> float:
         return float(self.item())
@@ -384,7 +405,7 @@ def dense_strides(shape: Sequence[int], strides: tuple[int, ...] | None) -> tupl
         # Expanded dimensions keep their place relative to the others.
         order = [d for d in range(len(shape)) if shape[d] > 1]
         real = [d for d in order if strides[d] != 0]
-        if all(strides[a] >= strides[b] for a, b in zip(real, real[1:], strict=False)):
+        if all(strides[a] >= strides[b] for a, b in pairwise(real)):
             return None
         order = sorted(order, key=lambda d: -strides[d] if strides[d] else -(1 << 60))
     if order == sorted(order):

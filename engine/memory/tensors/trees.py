@@ -60,5 +60,11 @@ def tree_map_only(kinds: Any, function: Callable[..., Any], tree: Any) -> Any:
     return tree_map(lambda x: function(x) if isinstance(x, kinds) else x, tree)
 
 
-PYTREE: dict[str, Any] = {"tree_flatten": tree_flatten, "tree_unflatten": tree_unflatten, "tree_map": tree_map, "tree_leaves": tree_leaves,
-                          "tree_map_only": tree_map_only, "TreeSpec": TreeSpec}  # fmt: skip
+PYTREE: dict[str, Any] = {
+    "tree_flatten": tree_flatten,
+    "tree_unflatten": tree_unflatten,
+    "tree_map": tree_map,
+    "tree_leaves": tree_leaves,
+    "tree_map_only": tree_map_only,
+    "TreeSpec": TreeSpec,
+}

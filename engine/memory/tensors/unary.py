@@ -94,7 +94,24 @@ _UNARY: dict[str, tuple[str, int, Callable[..., Any] | None, bool]] = {
     "real": ("none", 0, None, False),
     "angle": ("self", 2, None, False),
 }
-_INTEGER_STAYS = frozenset(("neg", "abs", "square", "sign", "sgn", "ceil", "floor", "round", "trunc", "relu", "relu6", "hardtanh", "threshold", "nan_to_num"))
+_INTEGER_STAYS = frozenset(
+    (
+        "neg",
+        "abs",
+        "square",
+        "sign",
+        "sgn",
+        "ceil",
+        "floor",
+        "round",
+        "trunc",
+        "relu",
+        "relu6",
+        "hardtanh",
+        "threshold",
+        "nan_to_num",
+    )
+)
 
 
 def _unary_backward(node: Node, g: Tensor) -> Any:
@@ -126,7 +143,13 @@ def _unary(name: str) -> Callable[..., Tensor]:
             dtype = dtype.to_real()
         out = like(x, dtype)
         if x.requires_grad and machine.current.grad_enabled:
-            record(out, (x,), _unary_backward, (x,) if saves_self else (saved_output(out),) if saves_result else (), temporaries)
+            record(
+                out,
+                (x,),
+                _unary_backward,
+                (x,) if saves_self else (saved_output(out),) if saves_result else (),
+                temporaries,
+            )
         elif x.values is not None and f is not None and not args and not kwargs:
             known(out, f, x)
         return out
@@ -149,8 +172,29 @@ def _unary(name: str) -> Callable[..., Tensor]:
 
 for _name in _UNARY:
     _unary(_name)
-for _name in ("silu", "gelu", "mish", "softplus", "leaky_relu", "elu", "selu", "celu", "hardtanh", "relu6", "hardswish", "hardsigmoid",
-              "logsigmoid", "hardshrink", "softshrink", "tanhshrink", "softsign", "threshold", "relu", "tanh", "sigmoid"):  # fmt: skip
+for _name in (
+    "silu",
+    "gelu",
+    "mish",
+    "softplus",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "hardtanh",
+    "relu6",
+    "hardswish",
+    "hardsigmoid",
+    "logsigmoid",
+    "hardshrink",
+    "softshrink",
+    "tanhshrink",
+    "softsign",
+    "threshold",
+    "relu",
+    "tanh",
+    "sigmoid",
+):
     FUNCTIONAL[_name] = TORCH[_name]
     FUNCTIONAL[_name + "_"] = TORCH[_name + "_"]
 del FUNCTIONAL["silu_"], FUNCTIONAL["gelu_"], FUNCTIONAL["mish_"]
@@ -183,8 +227,15 @@ def _boolean(name: str, f: Callable[..., Any] | None = None) -> None:
     alias(name, op)
 
 
-for _name, _f in (("isnan", math.isnan), ("isinf", math.isinf), ("isfinite", math.isfinite), ("isneginf", None), ("isposinf", None),
-                  ("signbit", None), ("logical_not", operator.not_)):  # fmt: skip
+for _name, _f in (
+    ("isnan", math.isnan),
+    ("isinf", math.isinf),
+    ("isfinite", math.isfinite),
+    ("isneginf", None),
+    ("isposinf", None),
+    ("signbit", None),
+    ("logical_not", operator.not_),
+):
     _boolean(_name, _f)
 
 
@@ -237,7 +288,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         return mul(x, new(x.shape, x.dtype, x.storage.device))
     if inplace:
         noise = like(x)
-        return TORCH["mul_"](x, noise)
+        scaled: Tensor = TORCH["mul_"](x, noise)
+        return scaled
     if x.storage.device != "cuda":
         return mul(x, like(x))
     out = like(x)
@@ -267,5 +319,3 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bo
         return x
     noise = like(x)
     return add(mul(x, noise), like(x))
-
-

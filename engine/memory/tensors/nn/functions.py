@@ -21,10 +21,31 @@ def _initialise(tensor: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 INIT: dict[str, Any] = dict.fromkeys(
-    ("uniform_", "normal_", "constant_", "ones_", "zeros_", "eye_", "dirac_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_",
-     "trunc_normal_", "orthogonal_", "sparse_", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "normal", "uniform", "constant"),
+    (
+        "uniform_",
+        "normal_",
+        "constant_",
+        "ones_",
+        "zeros_",
+        "eye_",
+        "dirac_",
+        "xavier_uniform_",
+        "xavier_normal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+        "trunc_normal_",
+        "orthogonal_",
+        "sparse_",
+        "xavier_uniform",
+        "xavier_normal",
+        "kaiming_uniform",
+        "kaiming_normal",
+        "normal",
+        "uniform",
+        "constant",
+    ),
     _initialise,
-)  # fmt: skip
+)
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
@@ -36,8 +57,11 @@ def fan(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * receptive, tensor.shape[0] * receptive
 
 
-INIT.update(calculate_gain=calculate_gain, _calculate_fan_in_and_fan_out=fan,
-            _calculate_correct_fan=lambda tensor, mode: fan(tensor)[0 if mode == "fan_in" else 1])  # fmt: skip
+INIT.update(
+    calculate_gain=calculate_gain,
+    _calculate_fan_in_and_fan_out=fan,
+    _calculate_correct_fan=lambda tensor, mode: fan(tensor)[0 if mode == "fan_in" else 1],
+)
 
 
 def _with_gradients(parameters: Any) -> list[Tensor]:
@@ -45,7 +69,13 @@ def _with_gradients(parameters: Any) -> list[Tensor]:
     return [p for p in items if p.grad is not None]
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """One small norm for each gradient, then a scaling in place."""
     params = _with_gradients(parameters)
     if not params:
@@ -108,7 +138,10 @@ def _replace(module: Any, name: str, compute: Callable[[], Tensor]) -> None:
 
 def weight_norm(module: Any, name: str = "weight", dim: Any = 0) -> Any:
     weight = module._parameters.pop(name)
-    kept = [s if i == (dim if dim is not None else -1) % len(weight.shape) and dim is not None else 1 for i, s in enumerate(weight.shape)]
+    kept = [
+        s if i == (dim if dim is not None else -1) % len(weight.shape) and dim is not None else 1
+        for i, s in enumerate(weight.shape)
+    ]
     g = Parameter(new(tuple(kept), weight.dtype, weight.storage.device))
     v = Parameter(weight)
     module.register_parameter(name + "_g", g)
@@ -117,7 +150,9 @@ def weight_norm(module: Any, name: str = "weight", dim: Any = 0) -> Any:
     return module
 
 
-def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     weight = module._parameters.pop(name)
     module.register_parameter(name + "_orig", Parameter(weight))
     rows = weight.shape[0]
@@ -165,15 +200,32 @@ def register_parametrization(module: Any, name: str, parametrization: Any, *, un
 
 
 UTILS: dict[str, Any] = {
-    "clip_grad_norm_": clip_grad_norm_, "clip_grad_norm": clip_grad_norm_, "clip_grad_value_": clip_grad_value_, "get_total_norm": get_total_norm,
+    "clip_grad_norm_": clip_grad_norm_,
+    "clip_grad_norm": clip_grad_norm_,
+    "clip_grad_value_": clip_grad_value_,
+    "get_total_norm": get_total_norm,
     "clip_grads_with_norm_": lambda parameters, max_norm, total_norm, foreach=None: None,
-    "parameters_to_vector": parameters_to_vector, "vector_to_parameters": vector_to_parameters, "weight_norm": weight_norm,
-    "spectral_norm": spectral_norm, "remove_weight_norm": remove_weight_norm, "remove_spectral_norm": lambda module, name="weight": module,
-}  # fmt: skip
-PARAMETRIZATIONS: dict[str, Any] = {"weight_norm": weight_norm, "spectral_norm": spectral_norm, "orthogonal": orthogonal}
+    "parameters_to_vector": parameters_to_vector,
+    "vector_to_parameters": vector_to_parameters,
+    "weight_norm": weight_norm,
+    "spectral_norm": spectral_norm,
+    "remove_weight_norm": remove_weight_norm,
+    "remove_spectral_norm": lambda module, name="weight": module,
+}
+PARAMETRIZATIONS: dict[str, Any] = {
+    "weight_norm": weight_norm,
+    "spectral_norm": spectral_norm,
+    "orthogonal": orthogonal,
+}
 PARAMETRIZE: dict[str, Any] = {
-    "register_parametrization": register_parametrization, "is_parametrized": lambda module, name=None: "parametrizations" in module._modules,
+    "register_parametrization": register_parametrization,
+    "is_parametrized": lambda module, name=None: "parametrizations" in module._modules,
     "remove_parametrizations": lambda module, name, leave_parametrized=True: remove_weight_norm(module, name),
-}  # fmt: skip
-RNN: dict[str, Any] = {"pack_padded_sequence": pack_padded_sequence, "pad_packed_sequence": pad_packed_sequence, "pad_sequence": pad_sequence,
-                       "pack_sequence": lambda sequences, enforce_sorted=True: PackedSequence(pad_sequence(sequences)), "PackedSequence": PackedSequence}  # fmt: skip
+}
+RNN: dict[str, Any] = {
+    "pack_padded_sequence": pack_padded_sequence,
+    "pad_packed_sequence": pad_packed_sequence,
+    "pad_sequence": pad_sequence,
+    "pack_sequence": lambda sequences, enforce_sorted=True: PackedSequence(pad_sequence(sequences)),
+    "PackedSequence": PackedSequence,
+}

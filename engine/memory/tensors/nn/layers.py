@@ -30,7 +30,9 @@ class Identity(Module):
 
 
 class Linear(Module):
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = int(in_features), int(out_features)
         self.weight = weight_of((self.out_features, self.in_features), device, dtype)
@@ -38,7 +40,9 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Any:
         parameters = self._parameters
-        return F["linear"](input, self.weight if "weight" not in parameters else parameters["weight"], self.bias if "bias" not in parameters else parameters["bias"])
+        if "weight" in parameters and "bias" in parameters:
+            return F["linear"](input, parameters["weight"], parameters["bias"])
+        return F["linear"](input, self.weight, self.bias)
 
     def reset_parameters(self) -> None:
         return None
@@ -60,7 +64,15 @@ class LazyLinear(Linear):
 
 
 class Bilinear(Module):
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.weight = weight_of((out_features, in1_features, in2_features), device, dtype)
         self.register_parameter("bias", weight_of((out_features,), device, dtype) if bias else None)
@@ -70,12 +82,32 @@ class Bilinear(Module):
 
 
 class Embedding(Module):
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-                 scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
-                 device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
-        self.num_embeddings, self.embedding_dim, self.padding_idx, self.sparse = int(num_embeddings), int(embedding_dim), padding_idx, sparse
-        self.weight = Parameter(_weight, not _freeze) if _weight is not None else weight_of((self.num_embeddings, self.embedding_dim), device, dtype)
+        self.num_embeddings, self.embedding_dim, self.padding_idx, self.sparse = (
+            int(num_embeddings),
+            int(embedding_dim),
+            padding_idx,
+            sparse,
+        )
+        self.weight = (
+            Parameter(_weight, not _freeze)
+            if _weight is not None
+            else weight_of((self.num_embeddings, self.embedding_dim), device, dtype)
+        )
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **kwargs: Any) -> Any:
@@ -89,7 +121,17 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Embedding):
-    def __init__(self, num_embeddings: int, embedding_dim: int, *args: Any, mode: str = "mean", sparse: bool = False, device: Any = None, dtype: DType | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        *args: Any,
+        mode: str = "mean",
+        sparse: bool = False,
+        device: Any = None,
+        dtype: DType | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(num_embeddings, embedding_dim, sparse=sparse, device=device, dtype=dtype)
         self.mode = mode
 
@@ -104,11 +146,28 @@ class _Conv(Module):
     n = 2
     transposed = False
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-                 bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         n = self.n
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = int(in_channels), int(out_channels), int(groups), padding_mode
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
+            int(in_channels),
+            int(out_channels),
+            int(groups),
+            padding_mode,
+        )
         if self.in_channels % self.groups or self.out_channels % self.groups:
             raise ValueError("in_channels and out_channels must be divisible by groups")
         self.kernel_size, self.stride, self.dilation = spread(kernel_size, n), spread(stride, n), spread(dilation, n)
@@ -135,29 +194,60 @@ class _Conv(Module):
 class _ConvTranspose(_Conv):
     transposed = True
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-                 groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
         self.output_padding = spread(output_padding, self.n)
 
     def forward(self, x: Tensor, output_size: Any = None) -> Any:
-        return F[f"conv_transpose{self.n}d"](x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+        return F[f"conv_transpose{self.n}d"](
+            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
+        )
 
 
 Conv1d, Conv2d, Conv3d = (type(f"Conv{n}d", (_Conv,), {"n": n}) for n in (1, 2, 3))
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = (type(f"ConvTranspose{n}d", (_ConvTranspose,), {"n": n}) for n in (1, 2, 3))
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = (
+    type(f"ConvTranspose{n}d", (_ConvTranspose,), {"n": n}) for n in (1, 2, 3)
+)
 
 
 # -------------------------------------------------------------------------------------------------- normalisation
 
 
 class LayerNorm(Module):
-    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", weight_of(self.normalized_shape, device, dtype) if elementwise_affine else None)
-        self.register_parameter("bias", weight_of(self.normalized_shape, device, dtype) if elementwise_affine and bias else None)
+        self.register_parameter(
+            "weight", weight_of(self.normalized_shape, device, dtype) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", weight_of(self.normalized_shape, device, dtype) if elementwise_affine and bias else None
+        )
 
     def forward(self, x: Tensor) -> Any:
         return F["layer_norm"](x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -167,7 +257,14 @@ class LayerNorm(Module):
 
 
 class RMSNorm(LayerNorm):
-    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__(normalized_shape, eps or 1e-6, elementwise_affine, False, device, dtype)
 
     def forward(self, x: Tensor) -> Any:
@@ -175,7 +272,15 @@ class RMSNorm(LayerNorm):
 
 
 class GroupNorm(Module):
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self.register_parameter("weight", weight_of((num_channels,), device, dtype) if affine else None)
@@ -189,23 +294,42 @@ class GroupNorm(Module):
 
 
 class _BatchNorm(Module):
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-                 device: Any = None, dtype: DType | None = None, process_group: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+        process_group: Any = None,
+    ) -> None:
         from engine.memory.tensors import dtypes
 
         super().__init__()
-        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = int(num_features), eps, momentum, affine, track_running_stats
+        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = (
+            int(num_features),
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+        )
         shape = (self.num_features,)
         self.register_parameter("weight", weight_of(shape, device, dtype) if affine else None)
         self.register_parameter("bias", weight_of(shape, device, dtype) if affine else None)
         kind = device_kind(device)
         for name in ("running_mean", "running_var"):
-            self.register_buffer(name, new(shape, dtype or machine.current.default_dtype, kind) if track_running_stats else None)
+            self.register_buffer(
+                name, new(shape, dtype or machine.current.default_dtype, kind) if track_running_stats else None
+            )
         self.register_buffer("num_batches_tracked", new((), dtypes.int64, kind) if track_running_stats else None)
 
     def forward(self, x: Tensor) -> Any:
         training = self.training or self._buffers.get("running_mean") is None
-        return F["batch_norm"](x, self.running_mean, self.running_var, self.weight, self.bias, training, self.momentum, self.eps)
+        return F["batch_norm"](
+            x, self.running_mean, self.running_var, self.weight, self.bias, training, self.momentum, self.eps
+        )
 
     def reset_running_stats(self) -> None:
         return None
@@ -232,7 +356,16 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_BatchNorm):
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, x: Tensor) -> Any:
@@ -263,7 +396,13 @@ class LocalResponseNorm(Module):
 # ---------------------------------------------------------------------------------------- functions made modules
 
 
-def _module(name: str, function: str, positional: tuple[str, ...] = (), defaults: dict[str, Any] | None = None, training: bool = False) -> type[Module]:
+def _module(
+    name: str,
+    function: str,
+    positional: tuple[str, ...] = (),
+    defaults: dict[str, Any] | None = None,
+    training: bool = False,
+) -> type[Module]:
     """A module whose forward is ``F.function(*inputs, **settings)``."""
     given = defaults or {}
 
@@ -319,9 +458,19 @@ _TABLE: dict[str, tuple[str, tuple[str, ...], dict[str, Any], bool]] = {
     "Dropout3d": ("dropout3d", ("p", "inplace"), {"p": 0.5}, True),
     "AlphaDropout": ("alpha_dropout", ("p", "inplace"), {"p": 0.5}, True),
     "FeatureAlphaDropout": ("feature_alpha_dropout", ("p", "inplace"), {"p": 0.5}, True),
-    "Upsample": ("interpolate", ("size", "scale_factor", "mode", "align_corners"), {"size": None, "scale_factor": None, "mode": "nearest"}, False),
+    "Upsample": (
+        "interpolate",
+        ("size", "scale_factor", "mode", "align_corners"),
+        {"size": None, "scale_factor": None, "mode": "nearest"},
+        False,
+    ),
     "UpsamplingNearest2d": ("interpolate", ("size", "scale_factor"), {"size": None, "scale_factor": None}, False),
-    "UpsamplingBilinear2d": ("interpolate", ("size", "scale_factor"), {"size": None, "scale_factor": None, "mode": "bilinear"}, False),
+    "UpsamplingBilinear2d": (
+        "interpolate",
+        ("size", "scale_factor"),
+        {"size": None, "scale_factor": None, "mode": "bilinear"},
+        False,
+    ),
     "PixelShuffle": ("pixel_shuffle", ("upscale_factor",), {}, False),
     "PixelUnshuffle": ("pixel_unshuffle", ("downscale_factor",), {}, False),
     "ChannelShuffle": ("channel_shuffle", ("groups",), {}, False),
@@ -329,8 +478,18 @@ _TABLE: dict[str, tuple[str, tuple[str, ...], dict[str, Any], bool]] = {
     "Fold": ("fold", ("output_size", "kernel_size", "dilation", "padding", "stride"), {}, False),
     "CosineSimilarity": ("cosine_similarity", ("dim", "eps"), {}, False),
     "PairwiseDistance": ("pairwise_distance", ("p", "eps", "keepdim"), {}, False),
-    "CrossEntropyLoss": ("cross_entropy", ("weight", "size_average", "ignore_index", "reduce", "reduction", "label_smoothing"), {"ignore_index": -100}, False),
-    "NLLLoss": ("nll_loss", ("weight", "size_average", "ignore_index", "reduce", "reduction"), {"ignore_index": -100}, False),
+    "CrossEntropyLoss": (
+        "cross_entropy",
+        ("weight", "size_average", "ignore_index", "reduce", "reduction", "label_smoothing"),
+        {"ignore_index": -100},
+        False,
+    ),
+    "NLLLoss": (
+        "nll_loss",
+        ("weight", "size_average", "ignore_index", "reduce", "reduction"),
+        {"ignore_index": -100},
+        False,
+    ),
     "NLLLoss2d": ("nll_loss", ("weight", "size_average", "ignore_index", "reduce", "reduction"), {}, False),
     "MSELoss": ("mse_loss", _REDUCED, {}, False),
     "L1Loss": ("l1_loss", _REDUCED, {}, False),
@@ -347,13 +506,28 @@ _TABLE: dict[str, tuple[str, tuple[str, ...], dict[str, Any], bool]] = {
     "MultiMarginLoss": ("multi_margin_loss", ("p", "margin", "weight", *_REDUCED), {}, False),
     "MultiLabelMarginLoss": ("multilabel_margin_loss", _REDUCED, {}, False),
     "MultiLabelSoftMarginLoss": ("multilabel_soft_margin_loss", ("weight", *_REDUCED), {}, False),
-    "PoissonNLLLoss": ("poisson_nll_loss", ("log_input", "full", "size_average", "eps", "reduce", "reduction"), {}, False),
+    "PoissonNLLLoss": (
+        "poisson_nll_loss",
+        ("log_input", "full", "size_average", "eps", "reduce", "reduction"),
+        {},
+        False,
+    ),
     "GaussianNLLLoss": ("gaussian_nll_loss", (), {"full": False, "eps": 1e-6, "reduction": "mean"}, False),
     "CTCLoss": ("ctc_loss", ("blank", "reduction", "zero_infinity"), {}, False),
 }
 for _n in (1, 2, 3):
-    _TABLE[f"MaxPool{_n}d"] = (f"max_pool{_n}d", ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"), {"stride": None}, False)
-    _TABLE[f"AvgPool{_n}d"] = (f"avg_pool{_n}d", ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"), {"stride": None}, False)
+    _TABLE[f"MaxPool{_n}d"] = (
+        f"max_pool{_n}d",
+        ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"),
+        {"stride": None},
+        False,
+    )
+    _TABLE[f"AvgPool{_n}d"] = (
+        f"avg_pool{_n}d",
+        ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"),
+        {"stride": None},
+        False,
+    )
     _TABLE[f"AdaptiveAvgPool{_n}d"] = (f"adaptive_avg_pool{_n}d", ("output_size",), {}, False)
     _TABLE[f"AdaptiveMaxPool{_n}d"] = (f"adaptive_max_pool{_n}d", ("output_size", "return_indices"), {}, False)
     _TABLE[f"MaxUnpool{_n}d"] = (f"max_unpool{_n}d", ("kernel_size", "stride", "padding"), {}, False)
@@ -373,7 +547,13 @@ def _padding(name: str, mode: str, n: int) -> type[Module]:
     return type(name, (Module,), {"__init__": __init__, "forward": forward})
 
 
-for _prefix, _mode in (("Constant", "constant"), ("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
+for _prefix, _mode in (
+    ("Constant", "constant"),
+    ("Zero", "constant"),
+    ("Reflection", "reflect"),
+    ("Replication", "replicate"),
+    ("Circular", "circular"),
+):
     for _n in (1, 2, 3):
         MODULES[f"{_prefix}Pad{_n}d"] = _padding(f"{_prefix}Pad{_n}d", _mode, _n)
 
@@ -397,7 +577,9 @@ class Unflatten(Module):
 
 
 class PReLU(Module):
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: DType | None = None
+    ) -> None:
         super().__init__()
         self.weight = weight_of((num_parameters,), device, dtype)
 

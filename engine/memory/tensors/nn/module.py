@@ -28,9 +28,15 @@ class Module:
     def _prepare(self) -> None:
         if "_parameters" not in self.__dict__:
             self.__dict__.update(
-                training=True, _parameters={}, _buffers={}, _modules={}, _forward_hooks=[], _forward_pre_hooks=[],
-                _backward_hooks=[], _transient=set(),
-            )  # fmt: skip
+                training=True,
+                _parameters={},
+                _buffers={},
+                _modules={},
+                _forward_hooks=[],
+                _forward_pre_hooks=[],
+                _backward_hooks=[],
+                _transient=set(),
+            )
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
@@ -145,10 +151,14 @@ class Module:
         table.append(entry)
         return RemovableHandle(table, entry)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         return self._register(self._forward_hooks, (hook, with_kwargs))
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         return self._register(self._forward_pre_hooks, (hook, with_kwargs))
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -182,7 +192,9 @@ class Module:
         for _, module in self.named_modules():
             yield module
 
-    def named_modules(self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -193,7 +205,9 @@ class Module:
             if module is not None:
                 yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
-    def _named(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def _named(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
             for name, value in list(getattr(module, table).items()):
@@ -202,14 +216,18 @@ class Module:
                 seen.add(id(value))
                 yield path + ("." if path else "") + name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         for _, p in self.named_parameters(recurse=recurse):
             yield p
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -294,7 +312,11 @@ class Module:
 
         def move(t: Tensor) -> Tensor:
             wanted = dtype if dtype is not None and t.dtype.kind >= 2 else t.dtype
-            extra = {"memory_format": memory_format} if memory_format is not None and len(t.shape) == memory_format.channels else {}
+            extra = (
+                {"memory_format": memory_format}
+                if memory_format is not None and len(t.shape) == memory_format.channels
+                else {}
+            )
             moved: Tensor = t.to(wanted, kind if kind is not None else t.storage.device, **extra)
             return moved
 
@@ -370,7 +392,11 @@ class Module:
 class Sequential(Module):
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        items = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else ((str(i), m) for i, m in enumerate(args))
+        items = (
+            args[0].items()
+            if len(args) == 1 and isinstance(args[0], dict)
+            else ((str(i), m) for i, m in enumerate(args))
+        )
         for name, module in items:
             self.add_module(name, module)
 

@@ -16,9 +16,22 @@ BUCKET = 25 << 20
 class DistributedDataParallel(Module):
     """Buckets of 25 MiB (the first of 1 MiB) hold every gradient a second time, or, as bucket views, for the only time."""
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, broadcast_buffers: bool = True,
-                 init_sync: bool = True, process_group: Any = None, bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
-                 check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool = True,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         self.module = module
         self._buckets: list[Tensor] = []

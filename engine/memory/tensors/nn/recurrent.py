@@ -36,7 +36,14 @@ def _recurrent_backward(node: Node, gradients: list[Tensor | None]) -> Any:
 class PackedSequence:
     """``nn.utils.rnn.PackedSequence``: taken as its padded tensor."""
 
-    def __init__(self, data: Tensor, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None, batch_first: bool = False) -> None:
+    def __init__(
+        self,
+        data: Tensor,
+        batch_sizes: Any = None,
+        sorted_indices: Any = None,
+        unsorted_indices: Any = None,
+        batch_first: bool = False,
+    ) -> None:
         self.data, self.batch_sizes = data, batch_sizes
         self.sorted_indices, self.unsorted_indices = sorted_indices, unsorted_indices
         self.batch_first = batch_first
@@ -45,14 +52,36 @@ class PackedSequence:
 class RNNBase(Module):
     kind = "RNN"
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: Any = "tanh", bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: Any = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         if isinstance(nonlinearity, bool):  # LSTM and GRU take no nonlinearity: the positional arguments shift by one
             bias, batch_first, dropout, bidirectional = nonlinearity, bias, batch_first, bool(dropout)
         self.mode = self.kind
-        self.input_size, self.hidden_size, self.num_layers, self.bias = int(input_size), int(hidden_size), int(num_layers), bias
-        self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, dropout, bidirectional, proj_size
+        self.input_size, self.hidden_size, self.num_layers, self.bias = (
+            int(input_size),
+            int(hidden_size),
+            int(num_layers),
+            bias,
+        )
+        self.batch_first, self.dropout, self.bidirectional, self.proj_size = (
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+        )
         directions = 2 if bidirectional else 1
         rows = GATES[self.kind] * self.hidden_size
         self._names: list[str] = []
@@ -61,7 +90,7 @@ class RNNBase(Module):
             for direction in range(directions):
                 suffix = f"l{layer}" + ("_reverse" if direction else "")
                 width = self.input_size if layer == 0 else out * directions
-                shapes = [("weight_ih_", (rows, width)), ("weight_hh_", (rows, out))]
+                shapes: list[tuple[str, tuple[int, ...]]] = [("weight_ih_", (rows, width)), ("weight_hh_", (rows, out))]
                 if bias:
                     shapes += [("bias_ih_", (rows,)), ("bias_hh_", (rows,))]
                 if proj_size:
@@ -108,11 +137,27 @@ class RNNBase(Module):
         gates = GATES[self.kind]
         reserve = None
         if self.training and machine.current.grad_enabled:
-            reserve = new((self.num_layers * directions * b * steps * self.hidden_size * (gates + 2 if gates > 1 else 2),), x.dtype, device)
+            reserve = new(
+                (self.num_layers * directions * b * steps * self.hidden_size * (gates + 2 if gates > 1 else 2),),
+                x.dtype,
+                device,
+            )
         if wanted:
             saved = (x, h, c, out.alias(), reserve, half, *weights)
-            record_many([out, hy, cy] if lstm else [out, hy], (x, None, None, *weights), _recurrent_backward, saved, [(w.numel(), w.shape, w.dtype) for w in weights])
-        result: Any = PackedSequence(out, input.batch_sizes, None, None, batch_first) if packed else out.squeeze(0 if batch_first else 1) if unbatched else out
+            record_many(
+                [out, hy, cy] if lstm else [out, hy],
+                (x, None, None, *weights),
+                _recurrent_backward,
+                saved,
+                [(w.numel(), w.shape, w.dtype) for w in weights],
+            )
+        result: Any = (
+            PackedSequence(out, input.batch_sizes, None, None, batch_first)
+            if packed
+            else out.squeeze(0 if batch_first else 1)
+            if unbatched
+            else out
+        )
         return result, ((hy, cy) if lstm else hy)
 
 
@@ -131,7 +176,15 @@ class GRU(RNNBase):
 class _Cell(Module):
     gates = 1
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None, dtype: DType | None = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size = input_size, hidden_size
         rows = self.gates * hidden_size
@@ -164,7 +217,9 @@ def _fused_cell_backward(node: Node, gradients: list[Tensor | None]) -> Any:
 class _FusedCell(_Cell):
     def _run(self, x: Tensor, h: Tensor, state: Tensor, outputs: int) -> list[Tensor]:
         ig, hg = self._gates(x, h)
-        workspace = like(ig) if self.gates == 4 else new((ig.shape[0], 5 * self.hidden_size), ig.dtype, ig.storage.device)
+        workspace = (
+            like(ig) if self.gates == 4 else new((ig.shape[0], 5 * self.hidden_size), ig.dtype, ig.storage.device)
+        )
         outs = [new((ig.shape[0], self.hidden_size), ig.dtype, ig.storage.device) for _ in range(outputs)]
         if wants_gradient(ig, hg, state):
             kept = (workspace, state, outs[-1].alias())
@@ -190,16 +245,22 @@ class GRUCell(_FusedCell):
         return self._run(x, h, h, 1)[0]
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     return PackedSequence(input.clone(), lengths, None, None, batch_first)
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None) -> Any:
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> Any:
     data = sequence.data
     return (data if batch_first == sequence.batch_first else data.transpose(0, 1)), sequence.batch_sizes
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     items = list(sequences)
     longest = max(x.shape[0] for x in items)
     lead = (len(items), longest) if batch_first else (longest, len(items))

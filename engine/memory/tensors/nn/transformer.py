@@ -19,8 +19,20 @@ F = FUNCTIONAL
 
 
 class MultiheadAttention(Module):
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False,
-                 kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.head_dim = embed_dim // num_heads
@@ -47,17 +59,28 @@ class MultiheadAttention(Module):
             wq, wkv = self.in_proj_weight.split([e, 2 * e])
             bq, bkv = bias.split([e, 2 * e]) if bias is not None else (None, None)
             query = F["linear"](q, wq, bq)
-            packed = F["linear"](k, wkv, bkv).unflatten(-1, (2, e)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+            packed = (
+                F["linear"](k, wkv, bkv).unflatten(-1, (2, e)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+            )
             return query, packed[0], packed[1]
         if self.same:
             weights = self.in_proj_weight.chunk(3)
         else:
             weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         biases = bias.chunk(3) if bias is not None else (None,) * 3
-        return tuple(F["linear"](x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True))  # type: ignore[return-value]
+        return tuple(F["linear"](x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True))
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None, need_weights: bool = True,
-                attn_mask: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> Any:  # fmt: skip
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> Any:
         unbatched = len(query.shape) == 2
         if self.batch_first and not unbatched:
             if key is value:
@@ -96,7 +119,11 @@ class MultiheadAttention(Module):
         p = self.dropout if self.training else 0.0
         if need_weights:
             scaled = mul(q, d**-0.5)
-            scores = baddbmm(attn_mask, scaled, k.transpose(-2, -1)) if attn_mask is not None else bmm(scaled, k.transpose(-2, -1))
+            scores = (
+                baddbmm(attn_mask, scaled, k.transpose(-2, -1))
+                if attn_mask is not None
+                else bmm(scaled, k.transpose(-2, -1))
+            )
             weights = softmax(scores, -1)
             if p > 0:
                 weights = F["dropout"](weights, p)
@@ -109,7 +136,11 @@ class MultiheadAttention(Module):
                 return out.squeeze(1), weights.squeeze(0)
             return (out.transpose(1, 0) if self.batch_first else out), weights
         if attn_mask is not None:
-            attn_mask = attn_mask.unsqueeze(0) if attn_mask.shape[0] == 1 and len(attn_mask.shape) == 3 else attn_mask.view(b, h, -1, s)
+            attn_mask = (
+                attn_mask.unsqueeze(0)
+                if attn_mask.shape[0] == 1 and len(attn_mask.shape) == 3
+                else attn_mask.view(b, h, -1, s)
+            )
         q, k, v = q.view(b, h, t, d), k.view(b, h, s, d), v.view(b, h, s, d)
         out = F["scaled_dot_product_attention"](q, k, v, attn_mask, p, is_causal)
         out = out.permute(2, 0, 1, 3).contiguous().view(b * t, e)
@@ -124,10 +155,24 @@ def _activation(activation: Any) -> Any:
 
 
 class TransformerEncoderLayer(Module):
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu", layer_norm_eps: float = 1e-5,
-                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype)
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
         self.dropout = MODULES["Dropout"](dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
@@ -138,12 +183,18 @@ class TransformerEncoderLayer(Module):
         self.activation = _activation(activation)
 
     def _attend(self, x: Tensor, mask: Any, padding: Any, is_causal: bool) -> Any:
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)[0])
+        return self.dropout1(
+            self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)[
+                0
+            ]
+        )
 
     def _feed(self, x: Tensor) -> Any:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def forward(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(
+        self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+    ) -> Any:
         x = src
         if self.norm_first:
             x = x + self._attend(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
@@ -153,11 +204,27 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu", layer_norm_eps: float = 1e-5,
-                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype)
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        self.multihead_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
         self.dropout = MODULES["Dropout"](dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
@@ -167,13 +234,42 @@ class TransformerDecoderLayer(Module):
             setattr(self, f"dropout{i}", MODULES["Dropout"](dropout))
         self.activation = _activation(activation)
 
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-                memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Any:  # fmt: skip
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Any:
         def attend(x: Tensor) -> Any:
-            return self.dropout1(self.self_attn(x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, is_causal=tgt_is_causal, need_weights=False)[0])
+            return self.dropout1(
+                self.self_attn(
+                    x,
+                    x,
+                    x,
+                    attn_mask=tgt_mask,
+                    key_padding_mask=tgt_key_padding_mask,
+                    is_causal=tgt_is_causal,
+                    need_weights=False,
+                )[0]
+            )
 
         def cross(x: Tensor) -> Any:
-            return self.dropout2(self.multihead_attn(x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask, is_causal=memory_is_causal, need_weights=False)[0])
+            return self.dropout2(
+                self.multihead_attn(
+                    x,
+                    memory,
+                    memory,
+                    attn_mask=memory_mask,
+                    key_padding_mask=memory_key_padding_mask,
+                    is_causal=memory_is_causal,
+                    need_weights=False,
+                )[0]
+            )
 
         def feed(x: Tensor) -> Any:
             return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -189,13 +285,22 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
         self.layers = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)])
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(self, src: Tensor, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
+    def forward(
+        self, src: Tensor, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+    ) -> Any:
         out = src
         causal = bool(is_causal) if is_causal is not None else False
         if src_key_padding_mask is not None and src_key_padding_mask.dtype is dtypes.bool_:
@@ -211,29 +316,99 @@ class TransformerDecoder(Module):
         self.layers = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)])
         self.norm = norm
 
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-                memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Any:  # fmt: skip
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Any:
         out = tgt
         for layer in self.layers:
-            out = layer(out, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, bool(tgt_is_causal), memory_is_causal)
+            out = layer(
+                out,
+                memory,
+                tgt_mask,
+                memory_mask,
+                tgt_key_padding_mask,
+                memory_key_padding_mask,
+                bool(tgt_is_causal),
+                memory_is_causal,
+            )
         return out if self.norm is None else self.norm(out)
 
 
 class Transformer(Module):
-    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048,
-                 dropout: float = 0.1, activation: Any = "relu", custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-5,
-                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
-        rest = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        rest = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
         norms = [LayerNorm(d_model, layer_norm_eps, device=device, dtype=dtype) for _ in range(2)]
-        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*rest), num_encoder_layers, norms[0])
-        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*rest), num_decoder_layers, norms[1])
+        self.encoder = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*rest), num_encoder_layers, norms[0]
+        )
+        self.decoder = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*rest), num_decoder_layers, norms[1]
+        )
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
-    def forward(self, src: Tensor, tgt: Tensor, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None, src_key_padding_mask: Any = None,
-                tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, src_is_causal: Any = None, tgt_is_causal: Any = None, memory_is_causal: bool = False) -> Any:  # fmt: skip
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        src_is_causal: Any = None,
+        tgt_is_causal: Any = None,
+        memory_is_causal: bool = False,
+    ) -> Any:
         memory = self.encoder(src, src_mask, src_key_padding_mask)
-        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal, memory_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask,
+            memory_mask,
+            tgt_key_padding_mask,
+            memory_key_padding_mask,
+            tgt_is_causal,
+            memory_is_causal,
+        )
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: DType | None = None) -> Tensor:

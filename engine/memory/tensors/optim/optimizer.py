@@ -20,7 +20,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self._step_hooks: tuple[list[Any], list[Any]] = ([], [])
-        groups = [params] if isinstance(params, Tensor) else list(params)
+        groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -89,7 +89,10 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         index = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
-        groups = [{k: v for k, v in g.items() if k != "params"} | {"params": [index[id(p)] for p in g["params"]]} for g in self.param_groups]
+        groups = [
+            {k: v for k, v in g.items() if k != "params"} | {"params": [index[id(p)] for p in g["params"]]}
+            for g in self.param_groups
+        ]
         return {"state": {index.get(id(p), 0): s for p, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Any) -> None:

@@ -34,7 +34,9 @@ class _Moments(Optimizer):
     def prepare(self, group: dict[str, Any], p: Tensor) -> None:
         state = self.state[p]
         if not state:
-            state["step"] = new((), dtypes.float32, "cuda" if (group.get("fused") or group.get("capturable")) else "cpu")
+            state["step"] = new(
+                (), dtypes.float32, "cuda" if (group.get("fused") or group.get("capturable")) else "cpu"
+            )
             state["step"].storage.relabel("optimizer")
             for name in self.names_for(group):
                 state[name] = self.state_tensor(p)
@@ -59,25 +61,68 @@ class _Moments(Optimizer):
 class Adam(_Moments):
     names = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
-                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
-                 fused: bool | None = None, **kwargs: Any) -> None:  # fmt: skip
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "foreach": foreach,
-                                  "maximize": maximize, "capturable": capturable, "differentiable": differentiable, "fused": fused})  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "foreach": foreach,
+                "maximize": maximize,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def names_for(self, group: dict[str, Any]) -> tuple[str, ...]:
         return (*self.names, "max_exp_avg_sq") if group.get("amsgrad") else self.names
 
 
 class AdamW(Adam):
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, *args, **kwargs)
 
 
 class NAdam(_Moments):
     names = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, **kwargs})
 
 
@@ -96,10 +141,34 @@ class SparseAdam(NAdam):
 
 
 class SGD(_Moments):
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *,
-                 maximize: bool = False, foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
-        super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-                                  "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def update(self, group: dict[str, Any], params: list[Tensor]) -> None:
         decays = bool(group["weight_decay"]) and not group.get("fused")
@@ -116,10 +185,34 @@ class SGD(_Moments):
 class RMSprop(_Moments):
     decay_list = True
 
-    def __init__(self, params: Any, lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0, momentum: float = 0,
-                 centered: bool = False, capturable: bool = False, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
-        super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered,
-                                  "foreach": foreach, "capturable": capturable, "differentiable": differentiable})  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "alpha": alpha,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum": momentum,
+                "centered": centered,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
 
     def names_for(self, group: dict[str, Any]) -> tuple[str, ...]:
         names = ["square_avg"]
@@ -134,9 +227,32 @@ class Adagrad(_Moments):
     names = ("sum",)
     foreach_lists = 2
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0, eps: float = 1e-10,
-                 foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
-        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps, "foreach": foreach, "fused": fused, "differentiable": differentiable})
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "weight_decay": weight_decay,
+                "eps": eps,
+                "foreach": foreach,
+                "fused": fused,
+                "differentiable": differentiable,
+            },
+        )
         for group in self.param_groups:
             for p in group["params"]:
                 self.prepare(group, p)
@@ -152,22 +268,51 @@ class Adadelta(_Moments):
     foreach_lists = 2
     decay_list = True
 
-    def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, foreach: bool | None = None, **kwargs: Any) -> None:
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, **kwargs})
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, **kwargs}
+        )
 
 
 class ASGD(_Moments):
     names = ("ax",)
     decay_list = True
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "foreach": foreach, **kwargs})
 
 
 class Rprop(_Moments):
     names = ("prev", "step_size")
 
-    def __init__(self, params: Any, lr: Any = 1e-2, etas: Any = (0.5, 1.2), step_sizes: Any = (1e-6, 50), foreach: bool | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: Any = (0.5, 1.2),
+        step_sizes: Any = (1e-6, 50),
+        foreach: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(params, {"lr": lr, "foreach": foreach, **kwargs})
 
 
@@ -178,15 +323,28 @@ class Lion(_Moments):
     single = 2
     foreach_default = False
 
-    def __init__(self, params: Any, lr: Any = 1e-4, betas: Any = (0.9, 0.99), weight_decay: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, params: Any, lr: Any = 1e-4, betas: Any = (0.9, 0.99), weight_decay: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
 
 
 class Adafactor(Optimizer):
     """Factored second moments: a row and a column for a matrix, the full shape for a vector; updates one parameter at a time."""
 
-    def __init__(self, params: Any, lr: Any = None, *args: Any, beta1: float | None = None, weight_decay: float = 0.0, relative_step: bool = True, **kwargs: Any) -> None:
-        super().__init__(params, {"lr": lr, "beta1": beta1, "weight_decay": weight_decay, "relative_step": relative_step})
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = None,
+        *args: Any,
+        beta1: float | None = None,
+        weight_decay: float = 0.0,
+        relative_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            params, {"lr": lr, "beta1": beta1, "weight_decay": weight_decay, "relative_step": relative_step}
+        )
 
     def update(self, group: dict[str, Any], params: list[Tensor]) -> None:
         for p in params:
@@ -209,8 +367,17 @@ class Adafactor(Optimizer):
 class LBFGS(Optimizer):
     """Flat gradients, directions and the history of steps; one inner iteration is played for each step."""
 
-    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         super().__init__(params, {"lr": lr, "max_iter": max_iter, "history_size": history_size})
         self._history: list[tuple[Tensor, Tensor]] = []
         self._kept: dict[str, Tensor] = {}
@@ -252,7 +419,17 @@ class Adam8bit(Optimizer):
     paged = False
     bits = 8
 
-    def __init__(self, params: Any, lr: Any = 1e-3, *args: Any, weight_decay: float = 0.0, optim_bits: int | None = None, min_8bit_size: int = 4096, is_paged: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        *args: Any,
+        weight_decay: float = 0.0,
+        optim_bits: int | None = None,
+        min_8bit_size: int = 4096,
+        is_paged: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
         self._minimum = min_8bit_size
         self._bits = optim_bits or self.bits
@@ -306,10 +483,40 @@ class SGD8bit(Adam8bit):
 
 
 OPTIMIZERS: dict[str, Any] = {
-    c.__name__: c for c in (Optimizer, Adam, AdamW, NAdam, RAdam, Adamax, SparseAdam, SGD, RMSprop, Adagrad, Adadelta, ASGD, Rprop, Adafactor, LBFGS)
-}  # fmt: skip
+    c.__name__: c
+    for c in (
+        Optimizer,
+        Adam,
+        AdamW,
+        NAdam,
+        RAdam,
+        Adamax,
+        SparseAdam,
+        SGD,
+        RMSprop,
+        Adagrad,
+        Adadelta,
+        ASGD,
+        Rprop,
+        Adafactor,
+        LBFGS,
+    )
+}
 BITSANDBYTES: dict[str, Any] = {
-    "Adam8bit": Adam8bit, "AdamW8bit": AdamW8bit, "PagedAdam8bit": PagedAdamW8bit, "PagedAdamW8bit": PagedAdamW8bit,
-    "PagedAdamW32bit": PagedAdamW32bit, "PagedAdamW": PagedAdamW32bit, "Adam": Adam32bit, "AdamW": Adam32bit, "Lion8bit": Lion8bit, "SGD8bit": SGD8bit,
-    "RMSprop8bit": SGD8bit, "Adagrad8bit": SGD8bit, "LAMB8bit": Adam8bit, "LARS8bit": SGD8bit, "AdamW32bit": Adam32bit, "Adam32bit": Adam32bit,
-}  # fmt: skip
+    "Adam8bit": Adam8bit,
+    "AdamW8bit": AdamW8bit,
+    "PagedAdam8bit": PagedAdamW8bit,
+    "PagedAdamW8bit": PagedAdamW8bit,
+    "PagedAdamW32bit": PagedAdamW32bit,
+    "PagedAdamW": PagedAdamW32bit,
+    "Adam": Adam32bit,
+    "AdamW": Adam32bit,
+    "Lion8bit": Lion8bit,
+    "SGD8bit": SGD8bit,
+    "RMSprop8bit": SGD8bit,
+    "Adagrad8bit": SGD8bit,
+    "LAMB8bit": Adam8bit,
+    "LARS8bit": SGD8bit,
+    "AdamW32bit": Adam32bit,
+    "Adam32bit": Adam32bit,
+}

@@ -35,8 +35,21 @@ class LRScheduler:
         return None
 
 
-_NAMES = ("LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "PolynomialLR", "CosineAnnealingLR",
-          "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", "ReduceLROnPlateau")  # fmt: skip
+_NAMES = (
+    "LambdaLR",
+    "MultiplicativeLR",
+    "StepLR",
+    "MultiStepLR",
+    "ConstantLR",
+    "LinearLR",
+    "ExponentialLR",
+    "PolynomialLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "OneCycleLR",
+    "ReduceLROnPlateau",
+)
 SCHEDULERS: dict[str, Any] = {name: type(name, (LRScheduler,), {}) for name in _NAMES}
 SCHEDULERS["LRScheduler"] = SCHEDULERS["_LRScheduler"] = LRScheduler
 
@@ -56,7 +69,9 @@ SCHEDULERS.update(SequentialLR=SequentialLR, ChainedScheduler=ChainedScheduler)
 class AveragedModel(Module):
     """``torch.optim.swa_utils.AveragedModel``: a deep copy of the model, averaged in place."""
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None, use_buffers: bool = False) -> None:
+    def __init__(
+        self, model: Module, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None, use_buffers: bool = False
+    ) -> None:
         super().__init__()
         self.module = deepcopy(model)
         if device is not None:
@@ -87,6 +102,10 @@ def update_bn(loader: Any, model: Any, device: Any = None) -> None:
 
 
 WEIGHT_AVERAGING: dict[str, Any] = {
-    "AveragedModel": AveragedModel, "SWALR": SWALR, "get_ema_multi_avg_fn": get_ema_multi_avg_fn, "get_swa_multi_avg_fn": get_ema_multi_avg_fn,
-    "get_ema_avg_fn": lambda decay=0.999: (lambda *args: None), "update_bn": update_bn,
-}  # fmt: skip
+    "AveragedModel": AveragedModel,
+    "SWALR": SWALR,
+    "get_ema_multi_avg_fn": get_ema_multi_avg_fn,
+    "get_swa_multi_avg_fn": get_ema_multi_avg_fn,
+    "get_ema_avg_fn": lambda decay=0.999: lambda *args: None,
+    "update_bn": update_bn,
+}
