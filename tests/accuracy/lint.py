@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from tests.accuracy.lint_cases import Case, cases, fixed, judge
 
-RECALL_FLOOR = 0.0
-FLAGGED_CEILING = 1.0
-EXTRA_CEILING = 1.0
+RECALL_FLOOR = 0.92
+FLAGGED_CEILING = 0.02
+EXTRA_CEILING = 0.03
 
 
 @dataclass
