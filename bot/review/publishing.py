@@ -123,12 +123,18 @@ async def complete_check(
     def output(part: Sequence[Any]) -> dict[str, Any]:
         return Output(title[: messages.TITLE_LIMIT], messages.cut(summary, messages.CHECK_LIMIT), text, part).body()
 
-    while len(rest) > ANNOTATIONS_AT_ONCE:
-        await repository.update_check_run(run_id, output=output(rest[:ANNOTATIONS_AT_ONCE]))
-        rest = rest[ANNOTATIONS_AT_ONCE:]
-    await repository.update_check_run(
-        run_id, status="completed", conclusion=conclusion, completed_at=_moment(clock), output=output(rest)
-    )
+    ending = {"status": "completed", "conclusion": conclusion, "completed_at": _moment(clock)}
+    try:
+        while len(rest) > ANNOTATIONS_AT_ONCE:
+            await repository.update_check_run(run_id, output=output(rest[:ANNOTATIONS_AT_ONCE]))
+            rest = rest[ANNOTATIONS_AT_ONCE:]
+        await repository.update_check_run(run_id, **ending, output=output(rest))
+    except gidgethub.BadRequest as error:
+        if not rest or not is_refused(error):
+            raise
+        # The verdict must not be lost over a place that GitHub does not take: the summary names all findings.
+        logger.warning("annotations of check run %d refused: %s", run_id, error)
+        await repository.update_check_run(run_id, **ending, output=output(()))
 
 
 def check_summary(report: ReviewReport) -> str:

@@ -99,6 +99,7 @@ class FakeAnalyst:
 
     failed: tuple[FailedFile, ...] = ()
     broken: str | None = None
+    annotations_end_early: int = 0
     before_answer: Callable[[], None] | None = None
     calls: list[tuple[Sides, Settings]] = field(default_factory=list)
     estimated: list[tuple[tuple[str, ...], dict[str, str]]] = field(default_factory=list)
@@ -136,7 +137,7 @@ class FakeAnalyst:
                 Annotation(
                     path=each.path,
                     start_line=each.line,
-                    end_line=each.line,
+                    end_line=each.line - self.annotations_end_early,
                     annotation_level="failure",
                     title=each.name,
                     message=each.message,

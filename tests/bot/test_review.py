@@ -199,6 +199,16 @@ async def test_a_refused_review_leaves_the_annotations(bench: Bench) -> None:
     assert len(bench.github.checks[0].annotations) == 1
 
 
+async def test_refused_annotations_leave_the_verdict(bench: Bench) -> None:
+    bench.analyst.annotations_end_early = 1
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert (check.status, check.conclusion, check.annotations) == ("completed", "failure", [])
+
+
 async def test_trouble_of_the_bots_own_is_neutral_and_says_why(bench: Bench) -> None:
     bench.analyst.broken = "the analysis took longer than 120 seconds"
     pull = bench.open({"train.py": BUGGY})
