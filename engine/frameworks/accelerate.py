@@ -1,4 +1,4 @@
-"""Hugging Face Accelerate: prepare wraps and shards, backward scales (loss scale and accumulation), accumulate gates."""
+"""Hugging Face Accelerate: prepare wraps and shards, backward scales the loss, accumulate gates."""
 
 from __future__ import annotations
 

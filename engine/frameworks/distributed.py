@@ -5,8 +5,24 @@ from __future__ import annotations
 from engine.frameworks.effects import Effect, Framework
 
 #: Calls that every rank of the group must make. https://docs.pytorch.org/docs/stable/distributed.html
-COLLECTIVES = tuple(
-    ["all_reduce", "all_gather", "all_gather_object", "all_gather_into_tensor", "broadcast", "broadcast_object_list", "reduce", "reduce_scatter", "reduce_scatter_tensor", "gather", "gather_object", "scatter", "scatter_object_list", "barrier", "monitored_barrier", "all_to_all", "all_to_all_single"]
+COLLECTIVES = (
+    "all_reduce",
+    "all_gather",
+    "all_gather_object",
+    "all_gather_into_tensor",
+    "broadcast",
+    "broadcast_object_list",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "gather",
+    "gather_object",
+    "scatter",
+    "scatter_object_list",
+    "barrier",
+    "monitored_barrier",
+    "all_to_all",
+    "all_to_all_single",
 )
 
 CALLS: dict[str, Effect] = {

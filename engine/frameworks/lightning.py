@@ -1,4 +1,4 @@
-"""Lightning and Fabric: the Trainer owns modes, grad mode, zeroing, stepping, sharding; manual optimization does not."""
+"""Lightning and Fabric: the Trainer owns modes, zeroing, stepping and sharding; manual optimization does not."""
 
 from __future__ import annotations
 

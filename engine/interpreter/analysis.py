@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from engine.frameworks.torch_core import PARAMETERLESS
-from engine.interpreter.calls import LIGHTNING_EVALUATION
+from engine.interpreter.calls import FAMILY_ROLES, LIGHTNING_EVALUATION
 from engine.interpreter.loading import Loading
 from engine.interpreter.machine import FILE_BUDGET, ROOT_BUDGET, BudgetSpent
 from engine.interpreter.roles import finish
@@ -50,6 +50,7 @@ class Interpreter(Loading):
         self.forwards_by_class = {}
         self.dull = {}
         self.templates = {}
+        self.costs = {}
 
     def constant_at(self, place: Place, value: object) -> Value:
         return Constant(place=place, op="literal", value=value, name=str(value))
@@ -119,9 +120,7 @@ class Interpreter(Loading):
         given = self.budget = min(ROOT_BUDGET, self._left_for(function.path))
         receiver: Value | None = None
         if function.owner is not None and function.kind_of_method != "static":
-            receiver = (
-                function.owner if function.kind_of_method == "class" else self._shared_instance(function.owner)
-            )
+            receiver = function.owner if function.kind_of_method == "class" else self._shared_instance(function.owner)
             if function.name == "__init__" and receiver is not function.owner:
                 return  # ran when the shared instance was made
         place = function.place
@@ -196,9 +195,7 @@ class Interpreter(Loading):
         instance = self.make(cls.node or ast.Pass(), "construct", cls=cls)
         instance.place = cls.place
         instance.name, instance.made_by = "self", cls.name
-        instance.role = "module" if cls.family in ("module", "lightning-module") else (
-            {"dataset": "dataset", "iterable-dataset": "dataset", "optimizer": "optimizer", "sampler": "sampler",
-             "hf-trainer": "trainer", "scheduler": "scheduler", "loader": "loader"}.get(cls.family, "instance"))  # fmt: skip
+        instance.role = FAMILY_ROLES.get(cls.family, "instance")
         self.shared_instances[id(cls)] = instance
         self.trace.instances[id(cls)] = instance
         self.root.owner = instance

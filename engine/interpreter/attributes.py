@@ -22,7 +22,9 @@ from engine.trace.values import (
 
 _BUILTINS = frozenset(dir(builtins))
 #: Tensor attributes that are neither tensors nor carry a graph.
-_METADATA = frozenset(["shape", "device", "dtype", "ndim", "is_cuda", "names", "layout", "itemsize", "grad_fn", "is_leaf"])
+_METADATA = frozenset(
+    ["shape", "device", "dtype", "ndim", "is_cuda", "names", "layout", "itemsize", "grad_fn", "is_leaf"]
+)
 
 
 class Attributes(Machine):
@@ -158,11 +160,16 @@ class Attributes(Machine):
         if name == "data":
             return self.make(node, "data", (value,), role="tensor", detached="data", of=value.of, shape=value.shape)
         if name in _METADATA:
-            made = self.make(node, name, (value,), role="device" if name == "device" else "number", detached=name)
-            return made
+            return self.make(node, name, (value,), role="device" if name == "device" else "number", detached=name)
         op = "attribute"
         tensor_like = value.role == "tensor" or value.op in (
-            "call", "method-call", "forward-result", "data-element", "getattr", "getitem", "element",
+            "call",
+            "method-call",
+            "forward-result",
+            "data-element",
+            "getattr",
+            "getitem",
+            "element",
         )
         if tensor_like and value.role in (None, "tensor"):
             op = "getattr"
@@ -276,9 +283,8 @@ class Attributes(Machine):
         """Any element of a container."""
         items = value.elements()
         if not items:
-            made = self.make(node, "element", (value,))
-            
-            return made
+            return self.make(node, "element", (value,))
+
         result = items[0]
         for item in items[1:12]:
             result = join_values(result, item)
@@ -287,7 +293,8 @@ class Attributes(Machine):
         if isinstance(result, FunctionValue | ClassValue | Container):
             return result
         if isinstance(result, Choice) and any(
-            isinstance(o, FunctionValue | ClassValue | Container | Constant) or o.role in ("module", "optimizer", "loader")
+            isinstance(o, FunctionValue | ClassValue | Container | Constant)
+            or o.role in ("module", "optimizer", "loader")
             for o in result.choices
         ):
             return result

@@ -14,7 +14,7 @@ from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import Choice, ClassValue, Constant, Container, External, FunctionValue, Value
 
-_FAMILY_ROLES = {
+FAMILY_ROLES = {
     "module": "module",
     "lightning-module": "module",
     "dataset": "dataset",
@@ -31,6 +31,10 @@ _LIGHTNING_EVALUATION = (
     "validation_step", "test_step", "predict_step", "on_validation_epoch_end", "on_test_epoch_end",
     "validation_epoch_end", "test_epoch_end", "on_validation_batch_end", "on_test_batch_end",
 )  # fmt: skip
+
+
+#: Statements spent in a function, all its calls together, after which further callers are not followed into it.
+COSTLY = 6_000
 
 
 class Calls(Library):
@@ -205,12 +209,12 @@ class Calls(Library):
     def _compute_quietly(self, module: Value, value: Value, node: ast.AST) -> Value:
         return self._compute(module, [value], {}, node)
 
-    def _as_result(
-        self, module: Value, inside: Value, node: ast.AST, inputs: tuple[Value, ...] = ()
-    ) -> Value:
+    def _as_result(self, module: Value, inside: Value, node: ast.AST, inputs: tuple[Value, ...] = ()) -> Value:
         """What a module returned: the inner value, seen as the module's output. `inputs` are ancestors too."""
         if isinstance(inside, Container) and inside.shape_name in ("tuple", "list", "dict") and inside.elements():
-            made = self.container(node, inside.shape_name, [self._as_result(module, i, node, inputs) for i in inside.items])
+            made = self.container(
+                node, inside.shape_name, [self._as_result(module, i, node, inputs) for i in inside.items]
+            )
             made.entries = {k: self._as_result(module, v, node, inputs) for k, v in inside.entries.items()}
             made.parents = (*made.items, *made.entries.values(), inside)
             made.open = inside.open
@@ -309,7 +313,11 @@ class Calls(Library):
             times, known = self.dull.get(key, (0, None))
             if times >= 2 and known is not None:
                 return known
-        start = len(self.trace.events)
+        times_followed, cost = self.costs.get(id(definition), (0, 0))
+        if times_followed >= 3 and cost > COSTLY:
+            # Its own events stand in the trace already, from three callers.
+            return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
+        start, left = len(self.trace.events), self.budget
         frame = self.new_frame(function)
         self.bind_parameters(frame, function, arguments, keywords, node)
         self.stack.append(place)
@@ -317,6 +325,7 @@ class Calls(Library):
             result = self.run_function(frame, function, node)
         finally:
             self.stack.pop()
+            self.costs[id(definition)] = (times_followed + 1, cost + left - self.budget)
         if key is not None:
             quiet = all(type(e) in _DULL_EVENTS for e in self.trace.events[start:])
             if quiet and (result.role in ("number", "string", None) and type(result) in (Constant, Value)):
@@ -325,6 +334,8 @@ class Calls(Library):
 
     dull: dict[tuple[Any, ...], tuple[int, Value | None]]
     templates: dict[tuple[Any, ...], tuple[int, Value]]
+    #: For each function: how often it was followed, and the statements that took in all.
+    costs: dict[int, tuple[int, int]]
 
     @staticmethod
     def _dull_key(
@@ -335,7 +346,12 @@ class Calls(Library):
         for name, value in (*enumerate(arguments), *keywords.items()):
             if value.is_constant:
                 kinds.append((name, repr(value.constant)[:60]))
-            elif value.role in ("number", "string", "device") or value.op in ("library-call", "text", "format", "slice"):
+            elif value.role in ("number", "string", "device") or value.op in (
+                "library-call",
+                "text",
+                "format",
+                "slice",
+            ):
                 kinds.append((name, value.role))
             else:
                 return None
@@ -473,11 +489,9 @@ class Calls(Library):
 
     # ---- classes -------------------------------------------------------------------------------------------------
 
-    def instantiate(
-        self, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
-    ) -> Value:
+    def instantiate(self, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         """An instance of a class of the project."""
-        instance = self.make(node, "construct", role=_FAMILY_ROLES.get(cls.family, "instance"), cls=cls)
+        instance = self.make(node, "construct", role=FAMILY_ROLES.get(cls.family, "instance"), cls=cls)
         instance.made_by = cls.name
         instance.name = cls.name
         instance.keywords = {**{str(i): v for i, v in enumerate(arguments)}, **keywords}
@@ -514,9 +528,7 @@ class Calls(Library):
                 keywords=instance.keywords,
             )
         if instance.role == "optimizer":
-            self.emit(
-                events.OptimizerCreated, node, optimizer=instance, parameters=arguments[0] if arguments else None
-            )
+            self.emit(events.OptimizerCreated, node, optimizer=instance, parameters=arguments[0] if arguments else None)
             instance.of = arguments[0].of if arguments else ()
         return instance
 
@@ -684,7 +696,9 @@ class Calls(Library):
         raise NotImplementedError
 
 
-_RANK_CALLS = frozenset(["get_rank", "get_world_size", "get_worker_info", "global_rank", "process_index", "num_processes"])
+_RANK_CALLS = frozenset(
+    ["get_rank", "get_world_size", "get_worker_info", "global_rank", "process_index", "num_processes"]
+)
 
 
 def _mentions_rank(node: ast.ClassDef) -> bool:

@@ -190,7 +190,12 @@ class Expressions(Attributes):
             except (TypeError, ValueError):
                 return None
         if isinstance(op, ast.Is | ast.IsNot) and right.is_constant and right.constant is None:
-            known = left.op in ("construct", "forward-result") or left.role in ("optimizer", "scaler", "tensor", "loader")
+            known = left.op in ("construct", "forward-result") or left.role in (
+                "optimizer",
+                "scaler",
+                "tensor",
+                "loader",
+            )
             if known and not isinstance(left, Choice):
                 return isinstance(op, ast.IsNot)
         if (
@@ -229,10 +234,9 @@ class Expressions(Attributes):
             del self.guards[len(self.guards) - pushed :]
         if result is None:
             return self.constant(node, not stop)
-        if stop:
+        if stop and about & {"rank", "local-rank", "maybe-rank"}:
             # `a or rank == 0` holds on other ranks too.
-            if about & {"rank", "local-rank", "maybe-rank"}:
-                about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
+            about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
         if about and not isinstance(result, Constant):
             value = self.make(node, "boolean", result.options(), role=result.role, about=about)
             value.divisor = divisor
@@ -318,7 +322,9 @@ class Expressions(Attributes):
         return made
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
-        shape = "dict" if isinstance(node, ast.DictComp) else "generator" if isinstance(node, ast.GeneratorExp) else "list"
+        shape = (
+            "dict" if isinstance(node, ast.DictComp) else "generator" if isinstance(node, ast.GeneratorExp) else "list"
+        )
         made = self.container(node, shape)
         made.open = True
         saved = dict(self.frame.env)

@@ -9,10 +9,24 @@ from engine.trace.values import Value
 
 #: Attributes and environment variables that libraries define to name a rank. They are facts of those libraries.
 RANK_ATTRIBUTES = frozenset(
-    """is_main_process is_local_main_process is_global_zero is_world_process_zero is_local_process_zero global_rank
-    local_rank process_index local_process_index rank is_master is_rank_zero""".split()
+    [
+        "is_main_process",
+        "is_local_main_process",
+        "is_global_zero",
+        "is_world_process_zero",
+        "is_local_process_zero",
+        "global_rank",
+        "local_rank",
+        "process_index",
+        "local_process_index",
+        "rank",
+        "is_master",
+        "is_rank_zero",
+    ]
 )
-LOCAL_RANK_ATTRIBUTES = frozenset(["is_local_main_process", "local_rank", "local_process_index", "is_local_process_zero"])
+LOCAL_RANK_ATTRIBUTES = frozenset(
+    ["is_local_main_process", "local_rank", "local_process_index", "is_local_process_zero"]
+)
 RANK_VARIABLES = {
     "RANK": "rank",
     "LOCAL_RANK": "local-rank",

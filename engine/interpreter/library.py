@@ -17,9 +17,7 @@ from engine.trace.values import Choice, Constant, Container, External, FunctionV
 _NUMBERS = frozenset(["float", "int", "bool", "complex"])
 
 
-def named(
-    parameters: Sequence[str], arguments: Sequence[Value], keywords: dict[str, Value]
-) -> dict[str, Value]:
+def named(parameters: Sequence[str], arguments: Sequence[Value], keywords: dict[str, Value]) -> dict[str, Value]:
     """Arguments under their parameters' names; positions without a name are "0", "1" ..."""
     result: dict[str, Value] = {}
     for index, value in enumerate(arguments):
@@ -125,9 +123,7 @@ class Library(Statements):
         made.name = qualified.rsplit(".", 1)[-1]
         if effect.detail == "trainer":
             library = qualified.split(".", 1)[0]
-            self.emit(
-                events.FrameworkTrainer, node, library=library, what="built", trainer=made, keywords=bound
-            )
+            self.emit(events.FrameworkTrainer, node, library=library, what="built", trainer=made, keywords=bound)
         elif effect.detail == "training-arguments":
             self.emit(
                 events.FrameworkTrainer, node, library="transformers", what="arguments", trainer=made, keywords=bound
@@ -220,9 +216,7 @@ class Library(Statements):
         self.loader_built(made, qualified, a, k, node)
         return made
 
-    def loader_built(
-        self, made: Value, qualified: str, a: list[Value], k: dict[str, Value], node: ast.AST
-    ) -> None:
+    def loader_built(self, made: Value, qualified: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> None:
         """Record a DataLoader with its arguments under their names."""
         effect = call_effect(qualified)
         bound = named(effect.parameters if effect else (), a, {key: v for key, v in k.items() if key != "**"})
@@ -317,9 +311,7 @@ class Library(Statements):
             self.emit(events.InPlaceUpdate, node, target=operand, how=last, operands=tuple(a[1:]))
         return result
 
-    def infer_shape(
-        self, result: Value, op: str, operand: Value | None, a: list[Value], k: dict[str, Value]
-    ) -> None:
+    def infer_shape(self, result: Value, op: str, operand: Value | None, a: list[Value], k: dict[str, Value]) -> None:
         raise NotImplementedError
 
     def _create(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
@@ -407,7 +399,9 @@ class Library(Statements):
     def _autograd_grad(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
                        bound: dict[str, Value], node: ast.AST, discarded: bool) -> Value:  # fmt: skip
         create = bound.get("create_graph")
-        creates = bool(create.constant) if create is not None and create.is_constant else (False if create is None else None)
+        creates = (
+            bool(create.constant) if create is not None and create.is_constant else (False if create is None else None)
+        )
         retain = bound.get("retain_graph")
         self.emit(
             events.AutogradGrad,
@@ -466,7 +460,9 @@ class Library(Statements):
     def clip(self, bound: dict[str, Value], how: str, node: ast.AST) -> Value:
         """Gradient clipping."""
         parameters = next((bound[n] for n in ("parameters", "module", "optimizer") if n in bound), None)
-        limit = next((bound[n] for n in ("max_norm", "clip_value", "clip_val", "gradient_clip_val") if n in bound), None)
+        limit = next(
+            (bound[n] for n in ("max_norm", "clip_value", "clip_val", "gradient_clip_val") if n in bound), None
+        )
         infinite = limit is not None and (limit.constant == float("inf") or limit.kind == "infinity")
         self.emit(
             events.ClipGradients,
@@ -536,11 +532,11 @@ class Library(Statements):
     ) -> Value:
         """A call that every rank must make."""
         result = self.make(node, "collective", tuple(a), detached="" if differentiable else "collective")
-        self.emit(
-            events.Collective, node, name=name, values=tuple(a), keywords=k, result=result, library=library
-        )
+        self.emit(events.Collective, node, name=name, values=tuple(a), keywords=k, result=result, library=library)
         if a and isinstance(a[0], Container) and name.startswith("gather_for"):
-            return self.container(node, "tuple", [self.make(node, "collective", (i,), detached="collective") for i in a[0].items])
+            return self.container(
+                node, "tuple", [self.make(node, "collective", (i,), detached="collective") for i in a[0].items]
+            )
         return result
 
     def _process_group(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
@@ -668,9 +664,7 @@ class Library(Statements):
         context = self.grad_context(qualified, a, k, node)
         assert context is not None
         if discarded:
-            self.emit(
-                events.GradModeChange, node, enabled=context.enabled, how=effect.detail, discarded=True
-            )
+            self.emit(events.GradModeChange, node, enabled=context.enabled, how=effect.detail, discarded=True)
             if effect.detail == "set_grad_enabled":
                 self.grad = context.enabled
         made = self.make(node, "context", tuple(a), role="context", kind=context.kind)
@@ -678,9 +672,7 @@ class Library(Statements):
         made.made_by = qualified
         return made
 
-    def grad_context(
-        self, qualified: str, a: list[Value], k: dict[str, Value], node: ast.AST
-    ) -> Context | None:
+    def grad_context(self, qualified: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Context | None:
         """The Context that a grad-mode or autocast callable gives, None for anything else."""
         effect = call_effect(qualified)
         if effect is None or effect.kind not in ("grad-mode", "autocast"):
@@ -729,9 +721,7 @@ class Library(Statements):
 
     # ---- builtins ------------------------------------------------------------------------------------------------
 
-    def _builtin(
-        self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
-    ) -> Value:
+    def _builtin(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool) -> Value:
         first = a[0] if a else None
         if name in _NUMBERS:
             if first is not None and first.is_constant and isinstance(first.constant, str | int | float):
@@ -776,12 +766,13 @@ class Library(Statements):
             made.parents = (*a, *k.values())
             return made
         if name == "filter" and len(a) > 1:
-            made = self.make(node, "passthrough", (a[1],), role=a[1].role, of=a[1].of)
-            return made
+            return self.make(node, "passthrough", (a[1],), role=a[1].role, of=a[1].of)
         if name == "map" and len(a) > 1:
-            made = self.container(node, "generator", [self.call(a[0], [self.element_of(i, node) for i in a[1:]], {}, node)])
-            made.open = True
-            return made
+            mapped = self.container(
+                node, "generator", [self.call(a[0], [self.element_of(i, node) for i in a[1:]], {}, node)]
+            )
+            mapped.open = True
+            return mapped
         if name == "getattr" and len(a) > 1 and a[1].is_constant and first is not None:
             return self.attribute(first, str(a[1].constant), node)
         if name == "setattr" and len(a) > 2 and a[1].is_constant and first is not None:
@@ -793,10 +784,10 @@ class Library(Statements):
                 parents.extend(value.elements() or ())
                 parents.append(value)
             role = "number" if parents and all(p.role == "number" or p.is_constant for p in parents) else None
-            made = self.make(node, name, tuple(parents), role=role)
+            total = self.make(node, name, tuple(parents), role=role)
             if name in ("any", "all"):
-                made.role = "number"
-            return made
+                total.role = "number"
+            return total
         if name in ("str", "repr", "format", "input"):
             if first is not None and self.tensorish(first):
                 self.emit(events.DeviceSync, node, how="format", value=first)

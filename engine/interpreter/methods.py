@@ -18,18 +18,76 @@ _TRANSFERS = frozenset(["to", "cuda", "cpu"])
 _GROWING = frozenset(["append", "add", "appendleft", "extend", "insert", "push", "put"])
 #: Methods of nn.Module that compute nothing. https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 MODULE_METHODS = frozenset(
-    """parameters named_parameters modules named_modules children named_children buffers named_buffers state_dict
-    load_state_dict eval train zero_grad requires_grad_ to cuda cpu half float double bfloat16 type apply
-    register_buffer register_parameter register_module add_module register_forward_hook register_full_backward_hook
-    register_forward_pre_hook get_submodule share_memory to_empty get_parameter get_buffer compile
-    gradient_checkpointing_enable gradient_checkpointing_disable save_pretrained push_to_hub set_submodule
-    get_input_embeddings resize_token_embeddings print_trainable_parameters init_weights enable_input_require_grads
-    no_sync merge_and_unload set_input_embeddings half get_output_embeddings num_parameters""".split()
+    [
+        "parameters",
+        "named_parameters",
+        "modules",
+        "named_modules",
+        "children",
+        "named_children",
+        "buffers",
+        "named_buffers",
+        "state_dict",
+        "load_state_dict",
+        "eval",
+        "train",
+        "zero_grad",
+        "requires_grad_",
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "type",
+        "apply",
+        "register_buffer",
+        "register_parameter",
+        "register_module",
+        "add_module",
+        "register_forward_hook",
+        "register_full_backward_hook",
+        "register_forward_pre_hook",
+        "get_submodule",
+        "share_memory",
+        "to_empty",
+        "get_parameter",
+        "get_buffer",
+        "compile",
+        "gradient_checkpointing_enable",
+        "gradient_checkpointing_disable",
+        "save_pretrained",
+        "push_to_hub",
+        "set_submodule",
+        "get_input_embeddings",
+        "resize_token_embeddings",
+        "print_trainable_parameters",
+        "init_weights",
+        "enable_input_require_grads",
+        "no_sync",
+        "merge_and_unload",
+        "set_input_embeddings",
+        "half",
+        "get_output_embeddings",
+        "num_parameters",
+    ]
 )
 _PARAMETER_SETS = frozenset(
-    ["parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children", "named_children"]
+    [
+        "parameters",
+        "named_parameters",
+        "buffers",
+        "named_buffers",
+        "modules",
+        "named_modules",
+        "children",
+        "named_children",
+    ]
 )
-_CONVERSIONS = frozenset(["half", "float", "double", "bfloat16", "type", "requires_grad_", "share_memory", "contiguous"])
+_CONVERSIONS = frozenset(
+    ["half", "float", "double", "bfloat16", "type", "requires_grad_", "share_memory", "contiguous"]
+)
 _REPORTS = {
     "set_description": "progress",
     "set_postfix": "progress",
@@ -44,21 +102,27 @@ _REPORTS = {
     "warning": "print",
 }
 #: Names that only tensors have among what training code touches.
-TENSOR_METHODS = frozenset(
-    """mean sum view reshape permute transpose squeeze unsqueeze flatten softmax log_softmax sigmoid relu tanh log exp
-    pow sqrt matmul mm bmm gather scatter detach clone norm std var abs clamp clamp_min clamp_max max min argmax argmin
-    topk sort cumsum cumprod float double half long bool int mul div add sub neg t expand repeat chunk split unbind
-    index_select masked_fill masked_select where eq ne gt lt ge le any all contiguous size dim numel type_as
-    backward item cpu numpy tolist logsumexp amax amin square reciprocal rsqrt sign round floor ceil logit erf sin
-    cos triu tril diag diagonal outer cross dot mv addmm baddbmm lerp median mode quantile prod unfold roll flip
-    expand_as view_as reshape_as narrow select new_zeros new_ones new_full new_tensor new_empty is_floating_point
-    retain_grad register_hook storage data_ptr element_size stride nelement ndimension swapaxes movedim squeeze_
-    nan_to_num bernoulli multinomial cosine_similarity true_divide multiply divide subtract unsqueeze_ cov sub_ add_
-    mul_ div_ zero_ fill_ copy_ clamp_ normal_ uniform_ lerp_ addcmul_ addcdiv_ masked_fill_ scatter_ exp_ sqrt_ pow_
-    neg_ detach_ requires_grad_ set_ random_ trunc index_add_ index_copy_ index_fill_ bernoulli_ ravel pin_memory
-    mT nonzero count_nonzero unique index_put index_put_ scatter_add scatter_add_ take to_dense to_sparse isnan isinf
-    isfinite logical_and logical_or logical_not xlogy renorm cuda""".split()
-)  # fmt: skip
+TENSOR_METHODS = frozenset([
+    "mean", "sum", "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "flatten", "softmax",
+    "log_softmax", "sigmoid", "relu", "tanh", "log", "exp", "pow", "sqrt", "matmul", "mm", "bmm", "gather",
+    "scatter", "detach", "clone", "norm", "std", "var", "abs", "clamp", "clamp_min", "clamp_max", "max", "min",
+    "argmax", "argmin", "topk", "sort", "cumsum", "cumprod", "float", "double", "half", "long", "bool", "int", "mul",
+    "div", "add", "sub", "neg", "t", "expand", "repeat", "chunk", "split", "unbind", "index_select", "masked_fill",
+    "masked_select", "where", "eq", "ne", "gt", "lt", "ge", "le", "any", "all", "contiguous", "size", "dim", "numel",
+    "type_as", "backward", "item", "cpu", "numpy", "tolist", "logsumexp", "amax", "amin", "square", "reciprocal",
+    "rsqrt", "sign", "round", "floor", "ceil", "logit", "erf", "sin", "cos", "triu", "tril", "diag", "diagonal",
+    "outer", "cross", "dot", "mv", "addmm", "baddbmm", "lerp", "median", "mode", "quantile", "prod", "unfold",
+    "roll", "flip", "expand_as", "view_as", "reshape_as", "narrow", "select", "new_zeros", "new_ones", "new_full",
+    "new_tensor", "new_empty", "is_floating_point", "retain_grad", "register_hook", "storage", "data_ptr",
+    "element_size", "stride", "nelement", "ndimension", "swapaxes", "movedim", "squeeze_", "nan_to_num", "bernoulli",
+    "multinomial", "cosine_similarity", "true_divide", "multiply", "divide", "subtract", "unsqueeze_", "cov", "sub_",
+    "add_", "mul_", "div_", "zero_", "fill_", "copy_", "clamp_", "normal_", "uniform_", "lerp_", "addcmul_",
+    "addcdiv_", "masked_fill_", "scatter_", "exp_", "sqrt_", "pow_", "neg_", "detach_", "requires_grad_", "set_",
+    "random_", "trunc", "index_add_", "index_copy_", "index_fill_", "bernoulli_", "ravel", "pin_memory", "mT",
+    "nonzero", "count_nonzero", "unique", "index_put", "index_put_", "scatter_add", "scatter_add_", "take",
+    "to_dense", "to_sparse", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "xlogy",
+    "renorm", "cuda",
+])  # fmt: skip
 
 
 class Methods(Calls):
@@ -252,7 +316,9 @@ class Methods(Calls):
         if kind == "collective":
             return self.collective(detail, receiver.role or "lightning", a, k, node)
         if kind in ("context", "autocast"):
-            made = self.make(node, "context", tuple(a), role="context", kind=detail if kind == "context" else "autocast")
+            made = self.make(
+                node, "context", tuple(a), role="context", kind=detail if kind == "context" else "autocast"
+            )
             made.keywords = {"enabled": self.constant(node, True)}
             made.member_of = receiver
             return made
@@ -302,9 +368,7 @@ class Methods(Calls):
                 if method == "setup_dataloaders" and option.role is None:
                     option.role = "loader"
         result = a[0] if len(a) == 1 else self.container(node, "tuple", a)
-        self.emit(
-            events.Prepare, node, framework=framework, objects=tuple(a), results=tuple(a), library=library
-        )
+        self.emit(events.Prepare, node, framework=framework, objects=tuple(a), results=tuple(a), library=library)
         return result
 
     # ---- methods that torch defines, whatever the receiver is called ---------------------------------------------
@@ -375,9 +439,7 @@ class Methods(Calls):
         event.bypasses = self.bypass_of(node)
         return result
 
-    def _module_method(
-        self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST
-    ) -> Value:
+    def _module_method(self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value:
         mode, place = self.mode_of(receiver)
         result = self.make(node, "call", (*a, *k.values(), receiver), callee=receiver)
         self.emit(
@@ -417,7 +479,7 @@ class Methods(Calls):
             else:
                 receiver.parents = (*receiver.parents, *a)
             return receiver
-        role = receiver.role if receiver.role in ("array", "number") else "tensor"
+        role: str | None = receiver.role if receiver.role in ("array", "number") else "tensor"
         if receiver.role is None and receiver.op in ("parameter-of-function", "attribute", "unknown"):
             role = None if method in ("size", "max", "min", "sum", "mean", "any", "all", "sort", "mode") else "tensor"
         if receiver.role is None and receiver.op == "data-element":
@@ -472,7 +534,9 @@ class Methods(Calls):
                 result.shape = (*operand.shape, None)
             elif op in ("transpose", "permute", "t", "softmax", "float", "clone", "detach", "contiguous", "exp", "mul",
                         "div", "add", "sub", "masked_fill", "clamp", "relu", "tanh", "sigmoid", "to"):  # fmt: skip
-                result.shape = operand.shape if op not in ("transpose", "permute", "t") else (None,) * len(operand.shape)
+                result.shape = (
+                    operand.shape if op not in ("transpose", "permute", "t") else (None,) * len(operand.shape)
+                )
             elif op == "flatten" and not a and not k:
                 result.shape = (None,)
 
@@ -487,10 +551,10 @@ class Methods(Calls):
     def _m_backward(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value | None:
-        if a and receiver.role not in ("tensor",) and receiver.op not in ("scaled", "operator", "forward-result"):
+        is_tensor = receiver.role == "tensor" or receiver.op in ("scaled", "operator", "forward-result")
+        if a and not is_tensor and self._is_loss(a[0]):
             # `engine.backward(loss)`: the receiver is no tensor if the argument is one.
-            if self._is_loss(a[0]):
-                return self._framework_backward(receiver, a, k, node)
+            return self._framework_backward(receiver, a, k, node)
         bound = named(("gradient", "retain_graph", "create_graph"), a, k)
         via, through = "tensor", None
         loss = receiver
@@ -507,7 +571,9 @@ class Methods(Calls):
 
     @staticmethod
     def _is_loss(value: Value) -> bool:
-        return not value.is_constant and value.detached not in ("created",) and value.op not in ("ones_like", "full_like")
+        return (
+            not value.is_constant and value.detached not in ("created",) and value.op not in ("ones_like", "full_like")
+        )
 
     def _m_zero_grad(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
@@ -553,8 +619,7 @@ class Methods(Calls):
     ) -> Value | None:
         if not a or receiver.role not in (None, "scaler"):
             return None
-        made = self.make(node, "scaled", (a[0],), role="tensor", member_of=receiver)
-        return made
+        return self.make(node, "scaled", (a[0],), role="tensor", member_of=receiver)
 
     def _m_unscale(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
@@ -584,10 +649,7 @@ class Methods(Calls):
             return None
         mode = method
         if method == "train" and given is not None:
-            if given.is_constant:
-                mode = "train" if given.constant else "eval"
-            else:
-                mode = "restored"
+            mode = ("train" if given.constant else "eval") if given.is_constant else "restored"
         place = self.place(node)
         self.emit(events.ModeChange, node, module=receiver, mode=mode)
         self.set_mode(receiver, mode, place)
@@ -716,9 +778,7 @@ class Methods(Calls):
     def _m_hook(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value | None:
-        self.emit(
-            events.HookRegistered, node, name=method, target=receiver, function_value=a[0] if a else None
-        )
+        self.emit(events.HookRegistered, node, name=method, target=receiver, function_value=a[0] if a else None)
         return self.make(node, "unknown")
 
     def _m_param_group(

@@ -12,13 +12,36 @@ from engine.trace.trace import Trace
 from engine.trace.values import Choice, Container, FunctionValue, Value
 
 _MODULE_USES = frozenset(
-    """parameters named_parameters modules named_modules children buffers eval train requires_grad_ state_dict
-    load_state_dict zero_grad half bfloat16 gradient_checkpointing_enable""".split()
+    [
+        "parameters",
+        "named_parameters",
+        "modules",
+        "named_modules",
+        "children",
+        "buffers",
+        "eval",
+        "train",
+        "requires_grad_",
+        "state_dict",
+        "load_state_dict",
+        "zero_grad",
+        "half",
+        "bfloat16",
+        "gradient_checkpointing_enable",
+    ]
 )
 _OPTIMIZER_USES = frozenset(["zero_grad", "param_groups", "add_param_group"])
 _SCHEDULER_USES = frozenset(["get_last_lr", "get_lr"])
 _ACCELERATOR_USES = frozenset(
-    ["prepare", "unwrap_model", "gather_for_metrics", "wait_for_everyone", "accumulate", "sync_gradients", "is_main_process"]
+    [
+        "prepare",
+        "unwrap_model",
+        "gather_for_metrics",
+        "wait_for_everyone",
+        "accumulate",
+        "sync_gradients",
+        "is_main_process",
+    ]
 )
 _NOT_FORWARD = frozenset(["init_weights", "config", "log"])
 
@@ -56,10 +79,9 @@ def _mark_backward(trace: Trace) -> None:
         elif isinstance(event, ev.AutogradGrad) and event.output is not None:
             for value in event.output.ancestors(through_detach=False):
                 value.feeds_autograd_grad = True
-        elif isinstance(event, ev.Return) and event.value is not None:
-            if _is_framework_loss(event):
-                for value in event.value.ancestors(through_detach=False):
-                    value.feeds_backward = True
+        elif isinstance(event, ev.Return) and event.value is not None and _is_framework_loss(event):
+            for value in event.value.ancestors(through_detach=False):
+                value.feeds_backward = True
 
 
 def _is_framework_loss(event: ev.Return) -> bool:
@@ -88,9 +110,12 @@ def _has_graph_argument(event: Any) -> bool:
                 continue
             if ancestor.role == "parameter" or (ancestor.requires_grad and not ancestor.detached):
                 return True
-            if ancestor.op in ("call", "method-call", "forward-result") and ancestor.feeds_backward and not ancestor.detached:
-                if ancestor.grad is not False:
-                    return True
+            if (
+                ancestor.op in ("call", "method-call", "forward-result")
+                and ancestor.feeds_backward
+                and not ancestor.detached
+            ) and ancestor.grad is not False:
+                return True
     return False
 
 
@@ -128,8 +153,27 @@ def _infer(trace: Trace, values: list[Value]) -> None:
 
 
 _KNOWN_ROLES = frozenset(
-    """optimizer scheduler scaler loader sampler dataset metric accelerator fabric trainer number array string device
-    generator writer parameters parameter distribution""".split()
+    [
+        "optimizer",
+        "scheduler",
+        "scaler",
+        "loader",
+        "sampler",
+        "dataset",
+        "metric",
+        "accelerator",
+        "fabric",
+        "trainer",
+        "number",
+        "array",
+        "string",
+        "device",
+        "generator",
+        "writer",
+        "parameters",
+        "parameter",
+        "distribution",
+    ]
 )
 
 
@@ -175,8 +219,19 @@ def _infer_call(event: ev.FunctionCall, consumed: set[int]) -> None:
 
 
 _UNKNOWN_OPS = frozenset(
-    """parameter-of-function attribute unknown call element data-element construct load library-call method-call
-    getitem""".split()
+    [
+        "parameter-of-function",
+        "attribute",
+        "unknown",
+        "call",
+        "element",
+        "data-element",
+        "construct",
+        "load",
+        "library-call",
+        "method-call",
+        "getitem",
+    ]
 )
 
 
@@ -198,6 +253,16 @@ def _infer_prepared(value: Value) -> None:
             value.role = "module"
 
 
+def _used_as_module(uses: set[str], called: bool) -> bool:
+    if "train" in uses and called:
+        return True
+    if any(use.startswith(("arg:torch.nn.parallel", "arg:torch.nn.DataParallel")) for use in uses):
+        return True
+    known = uses & _MODULE_USES
+    telling = known & {"eval", "parameters", "named_parameters", "modules"}
+    return bool(known) and "step" not in uses and (called or len(known) > 1 or bool(telling))
+
+
 def _infer_by_uses(value: Value) -> None:
     uses = value.uses
     called = "()" in uses
@@ -217,16 +282,9 @@ def _infer_by_uses(value: Value) -> None:
         value.role = "optimizer"
     elif "step" in uses and uses & _SCHEDULER_USES:
         value.role = "scheduler"
-    elif "step(closure)" in uses:
+    elif "step(closure)" in uses or "param_groups" in value.attributes:
         value.role = "optimizer"
-    elif "param_groups" in value.attributes:
-        value.role = "optimizer"
-    elif uses & _MODULE_USES and "step" not in uses and (called or len(uses & _MODULE_USES) > 1 or uses & {
-        "eval", "parameters", "named_parameters", "modules"}):  # fmt: skip
-        value.role = "module"
-    elif "train" in uses and called:
-        value.role = "module"
-    elif any(use.startswith(("arg:torch.nn.parallel", "arg:torch.nn.DataParallel")) for use in uses):
+    elif _used_as_module(uses, called):
         value.role = "module"
 
 
@@ -280,7 +338,9 @@ def _convert(trace: Trace) -> None:
             out.append(_converted_call(event))
         elif isinstance(event, ev.Backward) and event.via == "framework":
             role = event.through.role if event.through is not None else None
-            event.via = {"accelerator": "accelerator", "fabric": "fabric", "engine": "deepspeed"}.get(role or "", "framework")
+            event.via = {"accelerator": "accelerator", "fabric": "fabric", "engine": "deepspeed"}.get(
+                role or "", "framework"
+            )
             out.append(event)
         elif isinstance(event, ev.ModeChange) and event.module.role in ("trainer", "instance", "optimizer"):
             continue
@@ -335,9 +395,7 @@ def _converted_method(event: ev.MethodCall) -> list[Event]:
     if role == "accelerator" and event.method == "prepare":
         for value in event.arguments:
             value.prepared = event.receiver
-        return [
-            ev.Prepare(**base, framework=event.receiver, objects=event.arguments, results=event.arguments)
-        ]
+        return [ev.Prepare(**base, framework=event.receiver, objects=event.arguments, results=event.arguments)]
     if role in ("module", "engine") and event.method not in _NOT_FORWARD and event.receiver.op != "super":
         event.result.callee = event.receiver
         event.result.op = "call"
@@ -397,7 +455,9 @@ def _crossings(trace: Trace) -> None:
     """Loops that reset a container or accumulator are not crossed by what it holds."""
     for event in trace.events:
         if isinstance(event, ev.Store):
-            holders = [v for v in (event.container if event.how != "attribute" else None, event.result) if v is not None]
+            holders = [
+                v for v in (event.container if event.how != "attribute" else None, event.result) if v is not None
+            ]
             reset: set[int] = set()
             for holder in holders:
                 reset |= holder.reset_in

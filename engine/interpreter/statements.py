@@ -90,7 +90,14 @@ class Statements(Expressions):
         return Flow.NORMAL
 
     def _accumulated(
-        self, target: ast.expr, old: Value, added: Value, value: Value, node: ast.AST, added_node: ast.AST, inplace: bool
+        self,
+        target: ast.expr,
+        old: Value,
+        added: Value,
+        value: Value,
+        node: ast.AST,
+        added_node: ast.AST,
+        inplace: bool,
     ) -> None:
         """A Store event for `a = a + v` and `a += v`."""
         event = self.emit(
@@ -112,9 +119,7 @@ class Statements(Expressions):
         """The loops of the current position that began (or went round) after a value was made."""
         made = dict(zip(map(id, old.loops), old.iterations, strict=False))
         return tuple(
-            loop
-            for loop, iteration in zip(self.loops, self.iterations, strict=True)
-            if made.get(id(loop)) != iteration
+            loop for loop, iteration in zip(self.loops, self.iterations, strict=True) if made.get(id(loop)) != iteration
         )
 
     def _delete(self, node: ast.Delete) -> str:
@@ -180,9 +185,7 @@ class Statements(Expressions):
     def assign(self, target: ast.expr, value: Value, node: ast.AST) -> None:
         if isinstance(target, ast.Tuple | ast.List):
             starred = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
-            for item, part in zip(
-                target.elts, self.unpack(value, len(target.elts), node, starred), strict=False
-            ):
+            for item, part in zip(target.elts, self.unpack(value, len(target.elts), node, starred), strict=False):
                 self.assign(item.value if isinstance(item, ast.Starred) else item, part, node)
             return
         if isinstance(target, ast.Starred):
@@ -190,7 +193,12 @@ class Statements(Expressions):
             return
         old = self.current(target)
         if old is not None and old is not value:
-            if isinstance(node, ast.Assign) and old.role == "parameter" and old.op == "element" and self._derives(value, old):
+            if (
+                isinstance(node, ast.Assign)
+                and old.role == "parameter"
+                and old.op == "element"
+                and self._derives(value, old)
+            ):
                 self.emit(events.Rebound, node, target=old, value=value)
             if self._derives(value, old) and not isinstance(value, Container):
                 if isinstance(node, ast.Assign) and self.loops:
@@ -252,7 +260,8 @@ class Statements(Expressions):
         loops = {id(loop) for loop in self.loops}
         if not loops:
             return
-        queue, seen = [value], set()
+        queue: list[Value] = [value]
+        seen: set[int] = set()
         while queue and len(seen) < 40:
             item = queue.pop()
             if id(item) in seen:
@@ -319,7 +328,6 @@ class Statements(Expressions):
                 value.name = self.text(target)
             if value.role == "module" and value.member_of is None and owner.role == "module":
                 value.member_of = owner
-            owner = owner if owner.wrapped is None or owner.wrapping == "copy" else owner
             self.set_attribute(owner, target.attr, value)
 
     def _bind_item(self, target: ast.Subscript, value: Value, node: ast.AST) -> None:
@@ -431,8 +439,7 @@ class Statements(Expressions):
             if isinstance(pattern, ast.MatchValue) and subject.is_constant and isinstance(pattern.value, ast.Constant):
                 known = pattern.value.value == subject.constant
             elif isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
-                if subject.is_constant:
-                    return self.execute(case.body)
+                known = True if subject.is_constant else None
             if known is True:
                 return self.execute(case.body)
             if known is False:
@@ -492,9 +499,7 @@ class Statements(Expressions):
                 context, entered = self.enter_context(option, item.context_expr)
                 if context is not None:
                     if isinstance(value, Choice):
-                        context = Context(
-                            context.kind, context.place, None, context.value, context.dtype, context.text
-                        )
+                        context = Context(context.kind, context.place, None, context.value, context.dtype, context.text)
                     self.contexts.append(context)
                     self._apply_grad(context)
             if item.optional_vars is not None:
@@ -567,7 +572,9 @@ class Statements(Expressions):
         return list(source.items) if known else None
 
     def container_of_pair(self, first: Value, second: Value, like: Value) -> Container:
-        return Container(place=like.place, op="literal", shape_name="tuple", items=[first, second], parents=(first, second))
+        return Container(
+            place=like.place, op="literal", shape_name="tuple", items=[first, second], parents=(first, second)
+        )
 
     def constant_like(self, like: Value, value: Any) -> Constant:
         return Constant(place=like.place, op="literal", value=value, name=repr(value))

@@ -16,7 +16,7 @@ How a rule asks:
 * Values: `value.role`, `value.carries_graph` (True, False, None = unknown), `value.feeds_backward`, `value.parents`,
   `value.activation`, `value.origin` (behind DDP and the like), `value.loops` / `value.iterations` (when it was made).
   `trace.carried(value, event)`: loops in whose *previous* iteration the value was made (hidden state, retained graph).
-* Events without a class of their own are MethodCall (on objects) and FunctionCall (library functions by qualified name).
+* Events without a class of their own are MethodCall (on objects) and FunctionCall (library functions by name).
 """
 
 from engine.trace.events import *  # noqa: F403

@@ -100,7 +100,7 @@ class OptimizerCreated(Event):
 
 @dataclass(eq=False)
 class OptimizerStep(Event):
-    """`via`: `direct`, `scaler`, `engine` (DeepSpeed), `fabric`, `accelerate`, `lightning`. `closure` if one is passed."""
+    """`via`: `direct`, `scaler`, `engine` (DeepSpeed). `closure` if one is passed."""
 
     optimizer: Value = None  # type: ignore[assignment]
     via: str = "direct"
@@ -170,7 +170,7 @@ class Store(Event):
     """A value is kept.
 
     `how`: `append` (and extend, add, insert, update of containers), `accumulate` (`a += v`, `a = a + v`), `attribute`,
-    `item`. `value` is what is added, `container` what it goes into (None for plain variables), `target` its source text.
+    `item`. `value` is what is added, `container` what it goes into (None for plain variables), `target` its text.
     `crossing`: loops that the container (or accumulator) outlives. `previous`: what the accumulator held before.
     `inplace` is True for `a += v` where a is a tensor.
     """
@@ -354,7 +354,7 @@ class LossCall(Event):
 
 @dataclass(eq=False)
 class Activation(Event):
-    """`kind`: softmax, log_softmax, sigmoid, logsigmoid, relu ...; `dim` if constant. `missing_dim` if none was given."""
+    """`kind`: softmax, log_softmax, sigmoid, logsigmoid, relu ...; `dim` if constant, `dim_given` if passed."""
 
     kind: str = ""
     input: Value | None = None
@@ -461,7 +461,7 @@ class MetricUpdate(Event):
 
 @dataclass(eq=False)
 class Report(Event):
-    """A value leaves for a person: print, logger, writer.add_scalar, wandb.log, self.log, return of a validate function."""
+    """A value leaves for a person: print, logger, progress bar, writer.add_scalar, wandb.log, self.log."""
 
     how: str = "print"
     values: tuple[Value, ...] = ()

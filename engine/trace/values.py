@@ -36,7 +36,67 @@ if TYPE_CHECKING:
     import ast
 
 _VIEWS = frozenset(["forward-result"]) | frozenset(
-    ["view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "contiguous", "float", "double", "half", "bfloat16", "type", "to", "cuda", "cpu", "clone", "expand", "getitem", "getattr", "unflatten", "swapaxes", "movedim", "narrow", "select", "chunk", "split", "unbind", "element", "squeeze_", "unsqueeze_", "requires_grad_", "detach", "data", "type_as", "rename", "values", "items", "keys", "get", "mT", "T", "H", "index_select", "gather", "take", "join", "stack", "cat", "cat_", "hstack", "vstack", "concat", "rearrange", "pop", "masked_select", "repeat", "tile"]
+    [
+        "view",
+        "reshape",
+        "flatten",
+        "squeeze",
+        "unsqueeze",
+        "permute",
+        "transpose",
+        "t",
+        "contiguous",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "type",
+        "to",
+        "cuda",
+        "cpu",
+        "clone",
+        "expand",
+        "getitem",
+        "getattr",
+        "unflatten",
+        "swapaxes",
+        "movedim",
+        "narrow",
+        "select",
+        "chunk",
+        "split",
+        "unbind",
+        "element",
+        "squeeze_",
+        "unsqueeze_",
+        "requires_grad_",
+        "detach",
+        "data",
+        "type_as",
+        "rename",
+        "values",
+        "items",
+        "keys",
+        "get",
+        "mT",
+        "T",
+        "H",
+        "index_select",
+        "gather",
+        "take",
+        "join",
+        "stack",
+        "cat",
+        "cat_",
+        "hstack",
+        "vstack",
+        "concat",
+        "rearrange",
+        "pop",
+        "masked_select",
+        "repeat",
+        "tile",
+    ]
 )
 
 
@@ -270,9 +330,9 @@ def _parts(module: Value) -> Iterator[Value]:
         for option in child.options():
             if isinstance(option, Container):
                 yield from (item for item in option.elements() if item.role in ("module", "parameter", None))
-            elif option.role in ("module", "parameter"):
-                yield option
-            elif option.role is None and option.op in ("parameter-of-function", "call") and "()" in option.uses:
+            elif option.role in ("module", "parameter") or (
+                option.role is None and option.op in ("parameter-of-function", "call") and "()" in option.uses
+            ):
                 yield option
 
 
@@ -316,7 +376,9 @@ def may_learn(module: Value, depth: int = 0) -> bool | None:
     if depth > 12:
         return True
     return any(part.role != "module" or may_learn(part, depth + 1) for part in _parts(module)) or bool(
-        module.cls is not None and module.cls.bases and module.cls.bases[0].startswith(("transformers.", "torchvision."))
+        module.cls is not None
+        and module.cls.bases
+        and module.cls.bases[0].startswith(("transformers.", "torchvision."))
     )
 
 
