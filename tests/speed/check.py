@@ -15,7 +15,7 @@ from engine.check import check
 
 from engine.project import Project
 
-RATIO_CEILING = 60.0
+RATIO_CEILING = 90.0
 
 TRAINING_FILE = """
 import torch
