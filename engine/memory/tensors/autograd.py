@@ -378,7 +378,6 @@ def _call(node: Node, buffer: list[Tensor | None], keep: bool, create_graph: boo
     result = _validate(node, result)
     if not keep:
         node.saved = ()
-        node.context = None
         node.released = bool(saved)
     elif unpacked:
         node.saved = saved

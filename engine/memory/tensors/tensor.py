@@ -298,9 +298,11 @@ class Tensor:
     def tolist(self) -> Any:
         if self.values is not None:
             return nest(self.values, self.shape)
-        return nest(
-            [self.item()] * prod(self.shape) if not self.shape or prod(self.shape) < 1 << 20 else [], self.shape
-        )
+        # Rows of unknown numbers are one shared row, so that long tables cost nothing.
+        value: Any = self.item()
+        for size in reversed(self.shape):
+            value = [value] * min(size, 1 << 20)
+        return value
 
     def __float__(self) -> float:
         return float(self.item())
