@@ -1,0 +1,120 @@
+"""Base against head: what a change introduces wherever it lands, what it fixes, and what was there before."""
+
+from __future__ import annotations
+
+import difflib
+
+from engine.diff import FileDiff
+from engine.findings import ReviewReport
+from engine.project import Project
+from engine.review import review
+from engine.settings import Settings
+
+TRAIN = """\
+import torch
+from torch import nn
+
+
+def train(model: nn.Module, loader, optimizer):
+    total = 0.0
+    for inputs, targets in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    return total
+"""
+RETAINED = TRAIN.replace("loss.detach()", "loss")
+LEAKING = TRAIN.replace("        optimizer.zero_grad()\n", "")
+
+
+def reviewed(base: dict[str, str], head: dict[str, str], renamed: dict[str, str] | None = None) -> ReviewReport:
+    """`renamed` maps head paths to base paths."""
+    renamed = renamed or {}
+    changed = []
+    for path in sorted({*base, *head} - set(renamed.values())):
+        old, new = base.get(renamed.get(path, path)), head.get(path)
+        if old == new and path not in renamed:
+            continue
+        patch = "\n".join(difflib.unified_diff((old or "").split("\n"), (new or "").split("\n"), lineterm=""))
+        status = "renamed" if path in renamed else "added" if old is None else "removed" if new is None else "modified"
+        changed.append(FileDiff.from_patch(path, patch, status, renamed.get(path)))
+    settings = Settings(memory=False, ignore=("PF8",))
+    return review(Project.from_mapping(base), Project.from_mapping(head), changed=changed, settings=settings)
+
+
+def names(report: ReviewReport) -> tuple[list[tuple[str, str]], list[tuple[str, str]], int]:
+    introduced = [(f.name, f.path) for f in report.introduced if f.severity != "note"]
+    fixed = [(f.name, f.path) for f in report.fixed if f.severity != "note"]
+    return introduced, fixed, report.existing
+
+
+def test_a_line_that_brings_a_defect_and_the_way_back() -> None:
+    there = reviewed({"train.py": TRAIN}, {"train.py": RETAINED})
+    assert names(there) == ([("retained-graph", "train.py")], [], 0)
+    assert there.conclusion == "failure"
+    (comment,) = there.review_comments
+    assert comment.line == 12 and "suggestion" in comment.body
+    back = reviewed({"train.py": RETAINED}, {"train.py": TRAIN})
+    assert names(back) == ([], [("retained-graph", "train.py")], 0)
+    assert back.conclusion == "success"
+
+
+def test_deleting_a_line_makes_a_finding_where_no_line_changed() -> None:
+    report = reviewed({"train.py": TRAIN}, {"train.py": LEAKING})
+    assert names(report)[0] == [("missing-zero-grad", "train.py")]
+    (annotation,) = report.annotations
+    assert LEAKING.split("\n")[annotation.start_line - 1].strip() == "loss.backward()"
+
+
+def test_what_was_there_is_not_said_again_when_lines_move_or_code_around_changes() -> None:
+    moved = RETAINED.replace("import torch\n", "import torch\nimport math\n\nSCALE = math.pi\n")
+    assert names(reviewed({"train.py": RETAINED}, {"train.py": moved})) == ([], [], 1)
+    renamed_function = RETAINED.replace("def train(", "def fit(")
+    assert names(reviewed({"train.py": RETAINED}, {"train.py": renamed_function})) == ([], [], 1)
+    rewritten = RETAINED.replace("total += loss", "total += loss  # sum")
+    assert names(reviewed({"train.py": RETAINED}, {"train.py": rewritten})) == ([], [], 1)
+
+
+def test_a_renamed_file_and_code_moved_to_another_file_are_not_new() -> None:
+    assert names(reviewed({"train.py": RETAINED}, {"fit.py": RETAINED}, {"fit.py": "train.py"})) == ([], [], 1)
+    base = {"train.py": RETAINED, "loop.py": "import torch\n"}
+    assert names(reviewed(base, {"train.py": "import torch\n", "loop.py": RETAINED})) == ([], [], 1)
+
+
+def test_editing_a_helper_makes_a_finding_reached_through_its_caller() -> None:
+    caller = (
+        "import torch\nfrom step import step\n\n\ndef train(model: torch.nn.Module, loader, optimizer):\n"
+        "    history = []\n    for inputs, targets in loader:\n        optimizer.zero_grad()\n"
+        "        history.append(step(model, inputs, targets, optimizer))\n    return history\n"
+    )
+    helper = (
+        "import torch\n\n\ndef step(model, inputs, targets, optimizer):\n"
+        "    loss = torch.nn.functional.cross_entropy(model(inputs), targets)\n    loss.backward()\n"
+        "    optimizer.step()\n    return loss.detach()\n"
+    )
+    base = {"train.py": caller, "step.py": helper}
+    report = reviewed(base, {**base, "step.py": helper.replace("loss.detach()", "loss")})
+    assert [name for name, _ in names(report)[0]] == ["retained-graph"]
+
+
+def test_a_copy_of_an_old_defect_is_new() -> None:
+    twice = RETAINED + RETAINED.partition("\n\n")[2].replace("def train(", "def train_again(")
+    introduced, fixed, existing = names(reviewed({"train.py": RETAINED}, {"train.py": twice}))
+    assert (introduced, fixed, existing) == ([("retained-graph", "train.py")], [], 1)
+
+
+def test_a_changed_file_that_cannot_be_read_is_named_and_not_green() -> None:
+    report = reviewed({"train.py": TRAIN}, {"train.py": "import torch\nprint 'hello'\n"})
+    assert [failed.path for failed in report.failed] == ["train.py"]
+    assert report.conclusion == "neutral"
+    assert "not analysed" in report.summary_markdown
+
+
+def test_untrusted_names_do_not_come_alive_in_the_summary() -> None:
+    hostile = "@team `x` [a](https://evil.example) <b>.py"
+    report = reviewed({hostile: TRAIN}, {hostile: RETAINED})
+    assert report.introduced
+    assert "@team" not in report.summary_markdown.replace("``", "`").split("`")[0]
+    assert "](https" not in report.summary_markdown.partition("``")[0]
