@@ -65,7 +65,7 @@ def print_replay(rows: Iterable[Replayed], console: Console | None = None) -> No
         silent += row.comments == 0
         comments += row.comments
         levels = (("error", row.errors), ("warning", row.warnings), ("note", row.notes))
-        new = Text(", ").join(Text(f"{number} {level}", SEVERITY_STYLES[level]) for level, number in levels if number)
+        new = Text(", ").join(Text(count(number, level), SEVERITY_STYLES[level]) for level, number in levels if number)
         memory = ""
         if row.head_bytes is not None:
             memory = show_bytes(row.head_bytes)
