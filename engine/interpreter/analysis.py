@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from engine.frameworks.torch_core import PARAMETERLESS
-from engine.interpreter.calls import FAMILY_ROLES, LIGHTNING_EVALUATION
+from engine.interpreter.calls import LIGHTNING_EVALUATION
+from engine.interpreter.classes import FAMILY_ROLES
 from engine.interpreter.loading import Loading
 from engine.interpreter.machine import FILE_BUDGET, ROOT_BUDGET, BudgetSpent
 from engine.interpreter.roles import finish

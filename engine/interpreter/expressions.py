@@ -273,13 +273,9 @@ class Expressions(Attributes):
             return False
         if value.role in ("tensor", "parameter"):
             return True
-        count = 0
-        for ancestor in value.ancestors():
-            count += 1
+        for ancestor in value.ancestors(limit=25):
             if ancestor.role in ("tensor", "parameter") or ancestor.op == "forward-result":
                 return ancestor is not value or ancestor.role is not None
-            if count > 24:
-                return False
         return False
 
     # ---- displays and comprehensions -----------------------------------------------------------------------------

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from engine.frameworks.effects import Effect
 from engine.frameworks.registry import call_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, CONTAINERS, COPIES_DATA, NOT_DIFFERENTIABLE, RANDOM
+from engine.interpreter.builtin_calls import BuiltinCalls
 from engine.interpreter.state import join_values
-from engine.interpreter.statements import Statements
 from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
-
-_NUMBERS = frozenset(["float", "int", "bool", "complex"])
 
 
 def named(parameters: Sequence[str], arguments: Sequence[Value], keywords: dict[str, Value]) -> dict[str, Value]:
@@ -26,7 +24,7 @@ def named(parameters: Sequence[str], arguments: Sequence[Value], keywords: dict[
     return result
 
 
-class Library(Statements):
+class Library(BuiltinCalls):
     """`call_external`: one small handler for each kind of effect."""
 
     def activation(
@@ -720,98 +718,6 @@ class Library(Statements):
         return made
 
     # ---- builtins ------------------------------------------------------------------------------------------------
-
-    def _builtin(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool) -> Value:
-        first = a[0] if a else None
-        if name in _NUMBERS:
-            if first is not None and first.is_constant and isinstance(first.constant, str | int | float):
-                try:
-                    return self.constant(node, {"float": float, "int": int, "bool": bool}[name](first.constant))
-                except (ValueError, KeyError, OverflowError):
-                    pass
-            if first is not None and self.tensorish(first):
-                self.emit(events.DeviceSync, node, how=name, value=first)
-            return self.make(
-                node, name, tuple(a), role="number", detached=name, about=first.about if first else frozenset()
-            )
-        if name == "print":
-            for value in (*a, *k.values()):
-                if self.tensorish(value):
-                    self.emit(events.DeviceSync, node, how="print", value=value)
-            self.emit(events.Report, node, how="print", values=tuple(a), keywords=k)
-            return self.constant(node, None)
-        if name in ("len", "isinstance", "hasattr", "id", "callable", "issubclass", "hash", "ord"):
-            return self.make(node, name, tuple(a), role="number", detached=name)
-        if name in ("enumerate", "zip", "range", "iter", "reversed"):
-            if name == "reversed":
-                return first if first is not None else self.make(node, "unknown")
-            return self.make(node, name, tuple(a), role="number" if name == "range" else None)
-        if name == "next" and first is not None:
-            return self.element_of(first, node)
-        if name in ("list", "tuple", "set", "sorted", "frozenset"):
-            return self._built_list(name, a, node)
-        if name == "dict":
-            made = self.container(node, "dict", list(k.values()))
-            made.entries = {key: v for key, v in k.items() if key != "**"}
-            made.open = "**" in k
-            if isinstance(first, Container):
-                made.items = [*first.items, *made.items]
-                made.entries = {**first.entries, **made.entries}
-                made.open = made.open or first.open
-            elif first is not None:
-                made.open = True
-                if first.role == "parameters" or first.of:
-                    made.items.append(self.element_of(first, node))
-                    made.of = first.of
-            made.parents = (*a, *k.values())
-            return made
-        if name == "filter" and len(a) > 1:
-            return self.make(node, "passthrough", (a[1],), role=a[1].role, of=a[1].of)
-        if name == "map" and len(a) > 1:
-            mapped = self.container(
-                node, "generator", [self.call(a[0], [self.element_of(i, node) for i in a[1:]], {}, node)]
-            )
-            mapped.open = True
-            return mapped
-        if name == "getattr" and len(a) > 1 and a[1].is_constant and first is not None:
-            return self.attribute(first, str(a[1].constant), node)
-        if name == "setattr" and len(a) > 2 and a[1].is_constant and first is not None:
-            self.set_attribute(first, str(a[1].constant), a[2])
-            return self.constant(node, None)
-        if name in ("sum", "max", "min", "abs", "round", "any", "all", "pow", "divmod"):
-            parents: list[Value] = []
-            for value in a:
-                parents.extend(value.elements() or ())
-                parents.append(value)
-            role = "number" if parents and all(p.role == "number" or p.is_constant for p in parents) else None
-            total = self.make(node, name, tuple(parents), role=role)
-            if name in ("any", "all"):
-                total.role = "number"
-            return total
-        if name in ("str", "repr", "format", "input"):
-            if first is not None and self.tensorish(first):
-                self.emit(events.DeviceSync, node, how="format", value=first)
-            return self.make(node, name, tuple(a), role="string", detached=name)
-        if name == "open":
-            return self.make(node, name, tuple(a), role="file", detached=name)
-        return self.make(node, name, tuple(a), made_by="builtins." + name)
-
-    def _built_list(self, name: str, a: list[Value], node: ast.AST) -> Value:
-        first = a[0] if a else None
-        shape = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(name, "list")
-        if first is None:
-            return self.container(node, shape)
-        if first.role == "parameters" or first.role == "module":
-            return self.make(node, "passthrough", (first,), role=first.role, of=first.of)
-        if isinstance(first, Container):
-            made = self.container(node, shape, first.items)
-            made.open = first.open
-            made.parents = (*first.items, first)
-            return made
-        made = self.container(node, shape, [self.element_of(first, node)])
-        made.open = True
-        made.parents = (*made.items, first)
-        return made
 
 
 def any_grad_source(value: Value) -> bool:

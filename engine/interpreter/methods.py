@@ -6,7 +6,8 @@ import ast
 
 from engine.frameworks.registry import method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
-from engine.interpreter.calls import Calls
+from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS
+from engine.interpreter.framework_methods import FrameworkMethods
 from engine.interpreter.library import named
 from engine.interpreter.state import join_values
 from engine.trace import events
@@ -16,63 +17,6 @@ from engine.trace.values import Choice, Constant, Container, External, FunctionV
 _SYNCS = frozenset(["item", "cpu", "numpy", "tolist", "nonzero"])
 _TRANSFERS = frozenset(["to", "cuda", "cpu"])
 _GROWING = frozenset(["append", "add", "appendleft", "extend", "insert", "push", "put"])
-#: Methods of nn.Module that compute nothing. https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
-MODULE_METHODS = frozenset(
-    [
-        "parameters",
-        "named_parameters",
-        "modules",
-        "named_modules",
-        "children",
-        "named_children",
-        "buffers",
-        "named_buffers",
-        "state_dict",
-        "load_state_dict",
-        "eval",
-        "train",
-        "zero_grad",
-        "requires_grad_",
-        "to",
-        "cuda",
-        "cpu",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "type",
-        "apply",
-        "register_buffer",
-        "register_parameter",
-        "register_module",
-        "add_module",
-        "register_forward_hook",
-        "register_full_backward_hook",
-        "register_forward_pre_hook",
-        "get_submodule",
-        "share_memory",
-        "to_empty",
-        "get_parameter",
-        "get_buffer",
-        "compile",
-        "gradient_checkpointing_enable",
-        "gradient_checkpointing_disable",
-        "save_pretrained",
-        "push_to_hub",
-        "set_submodule",
-        "get_input_embeddings",
-        "resize_token_embeddings",
-        "print_trainable_parameters",
-        "init_weights",
-        "enable_input_require_grads",
-        "no_sync",
-        "merge_and_unload",
-        "set_input_embeddings",
-        "half",
-        "get_output_embeddings",
-        "num_parameters",
-    ]
-)
 _PARAMETER_SETS = frozenset(
     [
         "parameters",
@@ -101,31 +45,9 @@ _REPORTS = {
     "debug": "print",
     "warning": "print",
 }
-#: Names that only tensors have among what training code touches.
-TENSOR_METHODS = frozenset([
-    "mean", "sum", "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "flatten", "softmax",
-    "log_softmax", "sigmoid", "relu", "tanh", "log", "exp", "pow", "sqrt", "matmul", "mm", "bmm", "gather",
-    "scatter", "detach", "clone", "norm", "std", "var", "abs", "clamp", "clamp_min", "clamp_max", "max", "min",
-    "argmax", "argmin", "topk", "sort", "cumsum", "cumprod", "float", "double", "half", "long", "bool", "int", "mul",
-    "div", "add", "sub", "neg", "t", "expand", "repeat", "chunk", "split", "unbind", "index_select", "masked_fill",
-    "masked_select", "where", "eq", "ne", "gt", "lt", "ge", "le", "any", "all", "contiguous", "size", "dim", "numel",
-    "type_as", "backward", "item", "cpu", "numpy", "tolist", "logsumexp", "amax", "amin", "square", "reciprocal",
-    "rsqrt", "sign", "round", "floor", "ceil", "logit", "erf", "sin", "cos", "triu", "tril", "diag", "diagonal",
-    "outer", "cross", "dot", "mv", "addmm", "baddbmm", "lerp", "median", "mode", "quantile", "prod", "unfold",
-    "roll", "flip", "expand_as", "view_as", "reshape_as", "narrow", "select", "new_zeros", "new_ones", "new_full",
-    "new_tensor", "new_empty", "is_floating_point", "retain_grad", "register_hook", "storage", "data_ptr",
-    "element_size", "stride", "nelement", "ndimension", "swapaxes", "movedim", "squeeze_", "nan_to_num", "bernoulli",
-    "multinomial", "cosine_similarity", "true_divide", "multiply", "divide", "subtract", "unsqueeze_", "cov", "sub_",
-    "add_", "mul_", "div_", "zero_", "fill_", "copy_", "clamp_", "normal_", "uniform_", "lerp_", "addcmul_",
-    "addcdiv_", "masked_fill_", "scatter_", "exp_", "sqrt_", "pow_", "neg_", "detach_", "requires_grad_", "set_",
-    "random_", "trunc", "index_add_", "index_copy_", "index_fill_", "bernoulli_", "ravel", "pin_memory", "mT",
-    "nonzero", "count_nonzero", "unique", "index_put", "index_put_", "scatter_add", "scatter_add_", "take",
-    "to_dense", "to_sparse", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "xlogy",
-    "renorm", "cuda",
-])  # fmt: skip
 
 
-class Methods(Calls):
+class Methods(FrameworkMethods):
     """`call_method`."""
 
     def call_method(
@@ -204,172 +126,9 @@ class Methods(Calls):
             return made
         return self.call_external(target.qualified, a, k, node, discarded)
 
-    def _on_text(self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value:
-        if receiver.is_constant and isinstance(receiver.constant, str) and method in ("lower", "upper", "strip"):
-            return self.constant(node, getattr(receiver.constant, method)())
-        if method == "format":
-            for value in a:
-                if self.tensorish(value):
-                    self.emit(events.DeviceSync, node, how="format", value=value)
-        if method == "join" and a:
-            return self.make(node, "join", tuple(a), role="string")
-        return self.make(node, "text", (receiver, *a), role="string", detached="text")
-
     # ---- containers ----------------------------------------------------------------------------------------------
 
-    def _on_container(
-        self, receiver: Container, method: str, a: list[Value], k: dict[str, Value], node: ast.AST
-    ) -> Value:
-        text = self.text(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-        argument_nodes = node.args if isinstance(node, ast.Call) else []
-        value_node = argument_nodes[-1] if argument_nodes else node
-        if method in ("append", "add", "appendleft", "insert") and a:
-            self.add_to(receiver, a[-1], "append", text, node, value_node)
-            return self.constant(node, None)
-        if method in ("extend", "update") and a:
-            source = a[0]
-            items = source.elements() if isinstance(source, Container) else (self.element_of(source, node),)
-            if isinstance(source, Container):
-                receiver.entries.update(source.entries)
-            for item in items:
-                self.add_to(receiver, item, "extend", text, node, value_node)
-            receiver.open = True
-            return self.constant(node, None)
-        if method == "update":
-            receiver.entries.update(k)
-            for item in k.values():
-                self.add_to(receiver, item, "extend", text, node, node)
-            return self.constant(node, None)
-        if method in ("pop", "popleft", "clear", "popitem"):
-            self.mark_reset(receiver)
-            receiver.cleared = True
-            if method == "clear":
-                return self.constant(node, None)
-            if a and a[0].is_constant and a[0].constant in receiver.entries:
-                return receiver.entries[a[0].constant]
-            return self.item_among(receiver, node)
-        if method in ("get", "setdefault") and a:
-            key = a[0].constant if a[0].is_constant else None
-            if key in receiver.entries:
-                return receiver.entries[key]
-            default = a[1] if len(a) > 1 else self.constant(node, None)
-            if method == "setdefault":
-                if isinstance(key, str | int):
-                    receiver.entries[key] = default
-                elif isinstance(default, Container):
-                    default.loops, default.iterations = receiver.loops, receiver.iterations
-                receiver.items.append(default)
-                receiver.parents = (*receiver.parents, default)
-                return default
-            if receiver.open or key is None:
-                return join_values(self.item_among(receiver, node), default) if receiver.elements() else default
-            return default
-        if method == "values":
-            made = self.container(node, "list", list(receiver.elements()))
-            made.open = receiver.open
-            made.parents = (*receiver.elements(), receiver)
-            return made
-        if method == "items":
-            if receiver.entries and not receiver.open and len(receiver.entries) <= 8:
-                pairs = [
-                    self.container(node, "tuple", [self.constant(node, key), value])
-                    for key, value in receiver.entries.items()
-                ]
-                made = self.container(node, "list", pairs)
-                made.parents = (*pairs, receiver)
-                return made
-            key = self.make(node, "name", role="string")
-            pair = self.container(node, "tuple", [key, self.item_among(receiver, node)])
-            made = self.container(node, "list", [pair])
-            made.open = True
-            made.parents = (pair, receiver)
-            return made
-        if method == "keys":
-            made = self.container(node, "list", [self.constant(node, key) for key in receiver.entries])
-            made.open = True
-            return made
-        if method == "copy":
-            return self.container(node, receiver.shape_name, receiver.items)
-        return self.make(node, "method-call", (receiver, *a), callee=receiver)
-
     # ---- framework objects ---------------------------------------------------------------------------------------
-
-    def _framework_method(
-        self,
-        receiver: Value,
-        kind: str,
-        detail: str,
-        parameters: tuple[str, ...],
-        method: str,
-        a: list[Value],
-        k: dict[str, Value],
-        node: ast.AST,
-        discarded: bool,
-    ) -> Value | None:
-        bound = named(parameters, a, k)
-        if kind == "prepare":
-            return self._prepare(receiver, detail, method, a, node)
-        if kind == "backward":
-            return self.backward(bound.get("loss"), detail, bound, node, receiver)
-        if kind == "clip":
-            return self.clip(bound, detail, node)
-        if kind == "collective":
-            return self.collective(detail, receiver.role or "lightning", a, k, node)
-        if kind in ("context", "autocast"):
-            made = self.make(
-                node, "context", tuple(a), role="context", kind=detail if kind == "context" else "autocast"
-            )
-            made.keywords = {"enabled": self.constant(node, True)}
-            made.member_of = receiver
-            return made
-        if kind == "unwrap":
-            return a[0].wrapped or a[0] if a else None
-        if kind == "save":
-            self.emit(events.Save, node, value=bound.get("obj"), target=bound.get("f"), how=detail)
-            return self.constant(node, None)
-        if kind == "report":
-            self.emit(events.Report, node, how=detail, values=tuple(a), keywords=k)
-            return self.constant(node, None)
-        if kind == "seed":
-            self.emit(
-                events.Seed, node, what=frozenset(detail.split()), value=bound.get("seed"),
-                rank_dependent=False, how=method,
-            )  # fmt: skip
-            return self.constant(node, None)
-        if kind == "process-group":
-            self.emit(events.ProcessGroupInit, node, how=detail)
-            return self.constant(node, None)
-        if kind in ("optimizers", "schedulers"):
-            role = "optimizer" if kind == "optimizers" else "scheduler"
-            stored = self.get_attribute(receiver, f"{kind}()")
-            if stored is None:
-                stored = self.make(node, kind, role=role, made_by=f"lightning.{kind}", name=f"self.{kind}()")
-                stored.member_of = receiver
-                receiver.attributes[f"{kind}()"] = stored
-            return stored
-        if kind == "engine-step":
-            self.emit(events.OptimizerStep, node, optimizer=receiver, via="engine")
-            return self.constant(node, None)
-        if kind == "trainer-run":
-            self.emit(
-                events.FrameworkTrainer, node, library=receiver.made_by.split(".")[0], what=detail, trainer=receiver,
-                keywords=named(("model", "train_dataloaders", "val_dataloaders"), a, k),
-            )  # fmt: skip
-            return self.make(node, "unknown")
-        return None
-
-    def _prepare(self, framework: Value, library: str, method: str, a: list[Value], node: ast.AST) -> Value:
-        """Prepared objects stay the same objects; what prepared them is noted on them."""
-        for value in a:
-            for option in value.options():
-                option.prepared = framework
-                if library == "fabric" and method in ("setup", "setup_module") and value is a[0]:
-                    option.role = option.role or "module"
-                if method == "setup_dataloaders" and option.role is None:
-                    option.role = "loader"
-        result = a[0] if len(a) == 1 else self.container(node, "tuple", a)
-        self.emit(events.Prepare, node, framework=framework, objects=tuple(a), results=tuple(a), library=library)
-        return result
 
     # ---- methods that torch defines, whatever the receiver is called ---------------------------------------------
 

@@ -73,9 +73,14 @@ def _mark_backward(trace: Trace) -> None:
                 value.feeds_backward = True
             for value in event.loss.ancestors():
                 value.feeds_cut_loss = True
-            if event.via == "tensor" and event.loss.role is None and not isinstance(event.loss, Choice | Container):
-                if event.loss.op not in ("parameter-of-function", "attribute", "unknown"):
-                    event.loss.role = "tensor"
+            loss = event.loss
+            nameless = isinstance(loss, Choice | Container) or loss.op in (
+                "parameter-of-function",
+                "attribute",
+                "unknown",
+            )
+            if event.via == "tensor" and loss.role is None and not nameless:
+                loss.role = "tensor"
         elif isinstance(event, ev.AutogradGrad) and event.output is not None:
             for value in event.output.ancestors(through_detach=False):
                 value.feeds_autograd_grad = True
@@ -323,9 +328,15 @@ def _number_steps(trace: Trace) -> None:
                         known = True
                     elif known:
                         receiver.role = "scheduler"
-                elif receiver.role is None and event.discarded and known and not waiting:
-                    if "()" not in receiver.uses and "reset" not in receiver.uses and len(event.arguments) == 1:
-                        receiver.role = "scheduler"
+                elif (
+                    receiver.role is None
+                    and event.discarded
+                    and known
+                    and not waiting
+                    and len(event.arguments) == 1
+                    and receiver.uses.isdisjoint({"()", "reset"})
+                ):
+                    receiver.role = "scheduler"
 
 
 def _convert(trace: Trace) -> None:

@@ -1,0 +1,91 @@
+"""Methods of framework objects, by the frameworks' tables."""
+
+from __future__ import annotations
+
+import ast
+
+from engine.interpreter.container_methods import ContainerMethods
+from engine.interpreter.library import named
+from engine.trace import events
+from engine.trace.values import Value
+
+
+class FrameworkMethods(ContainerMethods):
+    """Accelerate, Fabric, Lightning, DeepSpeed."""
+
+    def _framework_method(
+        self,
+        receiver: Value,
+        kind: str,
+        detail: str,
+        parameters: tuple[str, ...],
+        method: str,
+        a: list[Value],
+        k: dict[str, Value],
+        node: ast.AST,
+        discarded: bool,
+    ) -> Value | None:
+        bound = named(parameters, a, k)
+        if kind == "prepare":
+            return self._prepare(receiver, detail, method, a, node)
+        if kind == "backward":
+            return self.backward(bound.get("loss"), detail, bound, node, receiver)
+        if kind == "clip":
+            return self.clip(bound, detail, node)
+        if kind == "collective":
+            return self.collective(detail, receiver.role or "lightning", a, k, node)
+        if kind in ("context", "autocast"):
+            made = self.make(
+                node, "context", tuple(a), role="context", kind=detail if kind == "context" else "autocast"
+            )
+            made.keywords = {"enabled": self.constant(node, True)}
+            made.member_of = receiver
+            return made
+        if kind == "unwrap":
+            return a[0].wrapped or a[0] if a else None
+        if kind == "save":
+            self.emit(events.Save, node, value=bound.get("obj"), target=bound.get("f"), how=detail)
+            return self.constant(node, None)
+        if kind == "report":
+            self.emit(events.Report, node, how=detail, values=tuple(a), keywords=k)
+            return self.constant(node, None)
+        if kind == "seed":
+            self.emit(
+                events.Seed, node, what=frozenset(detail.split()), value=bound.get("seed"),
+                rank_dependent=False, how=method,
+            )  # fmt: skip
+            return self.constant(node, None)
+        if kind == "process-group":
+            self.emit(events.ProcessGroupInit, node, how=detail)
+            return self.constant(node, None)
+        if kind in ("optimizers", "schedulers"):
+            role = "optimizer" if kind == "optimizers" else "scheduler"
+            stored = self.get_attribute(receiver, f"{kind}()")
+            if stored is None:
+                stored = self.make(node, kind, role=role, made_by=f"lightning.{kind}", name=f"self.{kind}()")
+                stored.member_of = receiver
+                receiver.attributes[f"{kind}()"] = stored
+            return stored
+        if kind == "engine-step":
+            self.emit(events.OptimizerStep, node, optimizer=receiver, via="engine")
+            return self.constant(node, None)
+        if kind == "trainer-run":
+            self.emit(
+                events.FrameworkTrainer, node, library=receiver.made_by.split(".")[0], what=detail, trainer=receiver,
+                keywords=named(("model", "train_dataloaders", "val_dataloaders"), a, k),
+            )  # fmt: skip
+            return self.make(node, "unknown")
+        return None
+
+    def _prepare(self, framework: Value, library: str, method: str, a: list[Value], node: ast.AST) -> Value:
+        """Prepared objects stay the same objects; what prepared them is noted on them."""
+        for value in a:
+            for option in value.options():
+                option.prepared = framework
+                if library == "fabric" and method in ("setup", "setup_module") and value is a[0]:
+                    option.role = option.role or "module"
+                if method == "setup_dataloaders" and option.role is None:
+                    option.role = "loader"
+        result = a[0] if len(a) == 1 else self.container(node, "tuple", a)
+        self.emit(events.Prepare, node, framework=framework, objects=tuple(a), results=tuple(a), library=library)
+        return result
