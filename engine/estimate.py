@@ -253,7 +253,7 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
         "world_size": launch.world_size,
     }
     if seen.steps:
-        values["accumulation_steps"] = seen.accumulation_steps
+        values.setdefault("accumulation_steps", seen.accumulation_steps)
     settings = {
         key: locate(project, python_files, others, key, value) for key, value in values.items() if value is not None
     }

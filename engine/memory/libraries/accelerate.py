@@ -68,7 +68,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             self.mixed_precision = precision if isinstance(precision, str) else "no"
             plugin = options.get("gradient_accumulation_plugin")
             steps = getattr(plugin, "num_steps", gradient_accumulation_steps)
-            self.gradient_accumulation_steps = max(1, int(overrides.get("accumulation_steps") or steps or 1))
+            wanted = max(1, int(overrides.get("accumulation_steps") or steps or 1))
+            declared["accumulation_steps"] = wanted
+            self.gradient_accumulation_steps = min(wanted, 3)
             self.device = namespace("torch.device")("cuda")
             self.num_processes = interpreter.device.world_size
             self.process_index = self.local_process_index = 0

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
 
+def found_type(kind: Any) -> str:
+    """The model type of a class of the catalogue."""
+    found = architectures.find_class(kind.__name__)
+    return found.model_type if found is not None else ""
+
+
 def _equipped(interpreter: Interpreter, found: architectures.ModelClass) -> Any:
     """A model class with the class methods of diffusers' ModelMixin."""
     kind = published.model_class(interpreter, found)
@@ -26,6 +32,10 @@ def _equipped(interpreter: Interpreter, found: architectures.ModelClass) -> Any:
 
     def from_pretrained(cls: Any, name: Any = None, *args: Any, **options: Any) -> Any:
         checkpoint = architectures.lookup(name, library="diffusers") if isinstance(name, str) else None
+        if checkpoint is not None and checkpoint.architecture != cls.__name__:
+            # one repository holds several networks; the autoencoder is the same in all that are listed
+            values = {**architectures.configuration(found_type(cls)), "model_type": found_type(cls)}
+            return build(cls, values, "float32", options, name)
         if checkpoint is None:
             interpreter.note(f"the checkpoint {name} is not in the catalogue")
             return Unknown(f"the checkpoint {name} is not in the catalogue")

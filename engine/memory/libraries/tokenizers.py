@@ -259,8 +259,10 @@ def as_tensor(value: Any) -> Any:
     """A tensor of a column's item: ids, numbers or tensors."""
     if is_tensor(value):
         return value
-    if isinstance(value, TokenIds):
+    if hasattr(value, "to_tensor"):
         return value.to_tensor()
+    if isinstance(value, list) and value and isinstance(value[0], int) and not isinstance(value[0], bool):
+        return TokenIds(len(value)).to_tensor()
     if isinstance(value, (int, float, list)):
         return namespace("torch.tensor")(value)
     return value

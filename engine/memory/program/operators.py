@@ -50,9 +50,9 @@ def _bounded_imul(left: Any, right: Any) -> Any:
 
 def power(left: Any, right: Any, modulus: Any = None) -> Any:
     """`pow` with a bound on the size of an integer result."""
-    if modulus is None and isinstance(left, int) and isinstance(right, int) and right > 0:
-        if left.bit_length() * right > 100_000:
-            raise OutOfBudget("an integer grows beyond what a shadow run grants")
+    whole = modulus is None and isinstance(left, int) and isinstance(right, int)
+    if whole and right > 0 and left.bit_length() * right > 100_000:
+        raise OutOfBudget("an integer grows beyond what a shadow run grants")
     return pow(left, right) if modulus is None else pow(left, right, modulus)
 
 

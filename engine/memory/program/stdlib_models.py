@@ -360,7 +360,7 @@ def _typing(interpreter: Interpreter) -> dict[str, Any]:
     def get_type_hints(target: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         hints: dict[str, Any] = {}
         for base in reversed(getattr(target, "__mro__", (target,))):
-            hints.update(getattr(base, "__dict__", {}).get("__annotations__", {}))
+            hints.update(vars(base).get("__annotations__", {}) if hasattr(base, "__dict__") else {})
         return hints
 
     return {
