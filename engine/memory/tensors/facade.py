@@ -435,6 +435,7 @@ def _nn() -> Namespace:
                     "_ConvTransposeNd": layers._ConvTranspose,
                     "_NormBase": layers._BatchNorm,
                     "_Loss": module.Module,
+                "_DropoutNd": module.Module,
                 },
             ),
         )

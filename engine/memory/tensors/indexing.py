@@ -178,9 +178,10 @@ _T.__setitem__ = setitem
 
 @both
 def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+    # gather_backward takes self, so the whole input is saved beside the index (derivatives.yaml).
     result = new(index.shape, x.dtype, x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
-        record(result, (x,), _scattered, (index,), (x.shape, x.dtype))
+        record(result, (x,), _scattered, (x, index), (x.shape, x.dtype))
     return result
 
 
@@ -213,7 +214,7 @@ def masked_select(x: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast(x.shape, mask.shape)
     out = new((prod(shape),), x.dtype, x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
-        record(out, (x,), _scattered, (mask,), (x.shape, x.dtype))
+        record(out, (x,), _scattered, (x, mask), (x.shape, x.dtype))
     return out
 
 
