@@ -30,6 +30,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             place,
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
+            # Outside of training the graphs go when the function returns.
+            severity=None if any(loop.trains for loop in store.loops) or not store.crossing else "warning",
             fix=together("Keep the value without its graph", *map(_fix, group)) if place == store.place else None,
         )
 
