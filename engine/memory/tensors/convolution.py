@@ -9,9 +9,9 @@ from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.casting import full_precision
 from engine.memory.tensors.linear_algebra import lower
+from engine.memory.tensors.rearranging import rearranged
 from engine.memory.tensors.reduction import mean
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, functional
-from engine.memory.tensors.shaping import rearranged
 from engine.memory.tensors.storage import TensorError
 from engine.memory.tensors.tensor import CHANNELS_LAST, CHANNELS_LAST_3D, Tensor, like, new
 
@@ -80,7 +80,8 @@ def convolve(
         ).squeeze(0)
     if len(x.shape) != n + 2:
         raise TensorError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, but got input of size: {list(x.shape)}"
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, "
+            f"but got input of size: {list(x.shape)}"
         )
     if x.dtype is not weight.dtype:
         raise TensorError(f"Input type ({x.dtype}) and weight type ({weight.dtype}) should be the same")
@@ -91,7 +92,8 @@ def convolve(
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if x.shape[1] != expected:
         raise TensorError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {list(weight.shape)}, "
+            f"expected input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels instead"
         )
     strides, dilations, kernel = spread(stride, n), spread(dilation, n), weight.shape[2:]
     if padding == "same":

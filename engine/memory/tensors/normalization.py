@@ -9,9 +9,10 @@ from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import sum_to
 from engine.memory.tensors.casting import contiguous, convert, full_precision
 from engine.memory.tensors.pointwise import add, mul, pow_
+from engine.memory.tensors.rearranging import repeat
 from engine.memory.tensors.reduction import mean
 from engine.memory.tensors.registry import TORCH, functional
-from engine.memory.tensors.shaping import repeat, reshape
+from engine.memory.tensors.shaping import reshape
 from engine.memory.tensors.storage import TensorError
 from engine.memory.tensors.tensor import CHANNELS_LAST, Tensor, like, new
 from engine.memory.tensors.unary import rsqrt
@@ -78,7 +79,8 @@ def layer_norm(
     n = len(wanted)
     if x.shape[len(x.shape) - n :] != wanted:
         raise TensorError(
-            f"Given normalized_shape={list(wanted)}, expected input with shape [*, {list(wanted)}], but got {list(x.shape)}"
+            f"Given normalized_shape={list(wanted)}, expected input with shape [*, {list(wanted)}], "
+            f"but got {list(x.shape)}"
         )
     # The kernel reads a contiguous copy that does not outlive it; what is saved is the input itself.
     out = new(x.shape, x.dtype, x.storage.device)

@@ -26,7 +26,8 @@ from engine.memory.tensors.registry import FUNCTIONAL, TORCH, alias, both, funct
 from engine.memory.tensors.tensor import Tensor, like, new
 
 # -------------------------------------------------------------------------------------------------- unary operators
-# name: (what is saved, temporaries of the backward besides its result, Python function for known data, fp32 under autocast)
+# name: (what is saved, temporaries of the backward besides its result, Python function for known data,
+# float32 under autocast)
 
 _UNARY: dict[str, tuple[str, int, Callable[..., Any] | None, bool]] = {
     "exp": ("result", 0, math.exp, True),

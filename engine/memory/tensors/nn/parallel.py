@@ -14,7 +14,7 @@ BUCKET = 25 << 20
 
 
 class DistributedDataParallel(Module):
-    """Buckets of 25 MiB (the first of 1 MiB) hold every gradient a second time, or, as bucket views, for the only time."""
+    """Buckets of 25 MiB (the first of 1 MiB) hold every gradient a second time; as bucket views, the only time."""
 
     def __init__(
         self,

@@ -330,7 +330,7 @@ class Lion(_Moments):
 
 
 class Adafactor(Optimizer):
-    """Factored second moments: a row and a column for a matrix, the full shape for a vector; updates one parameter at a time."""
+    """Factored second moments: a row and a column for a matrix, the full shape for a vector; one tensor at a time."""
 
     def __init__(
         self,
@@ -413,7 +413,7 @@ class LBFGS(Optimizer):
 
 
 class Adam8bit(Optimizer):
-    """bitsandbytes: block-wise 8-bit states (1 byte and 4 bytes for each 256 elements) from 4096 elements on, else 32-bit."""
+    """bitsandbytes: block-wise 8-bit states (and 4 bytes for each 256 elements) from 4096 elements on, else 32-bit."""
 
     states = 2
     paged = False
