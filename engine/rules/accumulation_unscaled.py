@@ -70,8 +70,12 @@ def _accumulates(scope: StepScope, guard: Guard) -> bool:
 def _scaled(trace: Trace, backward: Backward) -> bool:
     """Whether something between the model and the loss divides or weighs it: in doubt it is the scaling."""
     made_from = {id(value) for value in backward.loss.ancestors()}
+    losses = {id(loss.output) for loss in trace.of(LossCall) if id(loss.output) in made_from}
     for divided in trace.of(Divided):
         if id(divided.output) not in made_from:
+            continue
+        if losses and not any(id(part) in losses for part in divided.output.ancestors()):
+            # A division inside of the network, before any loss is computed.
             continue
         if divided.operator == "/" or divided.by is None or not divided.by.is_constant:
             return True
