@@ -157,9 +157,9 @@ def make_trainer(interpreter: Interpreter) -> Any:
             self.precision = {"16": "16-mixed", "bf16": "bf16-mixed", "32": "32-true", "None": "32-true"}.get(
                 str(precision), str(precision)
             )
-            self.accumulate_grad_batches = max(
-                1, int(overrides.get("accumulation_steps") or accumulate_grad_batches or 1)
-            )
+            wanted_steps = max(1, int(overrides.get("accumulation_steps") or accumulate_grad_batches or 1))
+            interpreter.state.setdefault("declared", {})["accumulation_steps"] = wanted_steps
+            self.accumulate_grad_batches = min(wanted_steps, 3)
             self.gradient_clip_val = gradient_clip_val
             self.strategy, self.devices, self.accelerator = strategy, devices, accelerator
             self.optimizers: list[Any] = []

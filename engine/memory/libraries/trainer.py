@@ -175,6 +175,18 @@ def _number(text: Any) -> Any:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
+class TransformersAdafactor(Adafactor):
+    """transformers' Adafactor: for half weights also float32 copies of gradient and weight beside the update's two."""
+
+    def update(self, group: dict[str, Any], params: list[Any]) -> None:
+        super().update(group, params)
+        float32 = namespace("torch.float32")
+        for parameter in params:
+            if parameter.dtype.itemsize == 2:
+                held = [namespace("torch.empty_like")(parameter, dtype=float32) for _ in range(4)]
+                del held
+
+
 def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
     """What `optim` names, with the library's two groups (with and without weight decay)."""
     trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
@@ -192,7 +204,7 @@ def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
     if name in ("adamw_torch_fused", "adamw_fused", "adamw_apex_fused"):
         return namespace("torch.optim.AdamW")(groups, fused=True, **rate)
     table = {"adafactor": "Adafactor", "sgd": "SGD", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adam": "Adam"}
-    kind = Adafactor if name == "adafactor" else namespace(f"torch.optim.{table.get(name, 'AdamW')}")
+    kind = TransformersAdafactor if name == "adafactor" else namespace(f"torch.optim.{table.get(name, 'AdamW')}")
     if name not in table and not name.startswith("adamw"):
         interpreter.note(f"the optimizer {name} is assumed to keep what AdamW keeps")
     return kind(groups, **rate)
