@@ -233,7 +233,8 @@ class Value:
         if self.role == "parameter" and self.op != "operator":
             # A leaf: what is computed from it has a graph (see any_graph), keeping it keeps nothing else alive.
             return False
-        if self.requires_grad and not self.detached:
+        if self.requires_grad and self.detached in ("", "created"):
+            # `torch.zeros(..., requires_grad=True)` starts a graph of its own.
             return True
         if self.detached or self.grad is False or self.role in ("number", "array", "device"):
             return False
