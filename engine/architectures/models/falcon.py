@@ -5,7 +5,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from engine.architectures.models.decoder import DecoderModel, DecoderPreTrainedModel, rotate
-from engine.architectures.models.foundation import ModelOutput, attend, causal_lm_loss, keep_last
+from engine.architectures.models.foundation import ModelOutput, attend, causal_lm_loss, causal_mask, keep_last
 
 
 class FalconAttention(nn.Module):
@@ -128,6 +128,10 @@ class FalconModel(DecoderModel):
 
     def get_input_embeddings(self):
         return self.word_embeddings
+
+    def masks(self, inputs_embeds, attention_mask, past):
+        # Falcon makes its mask even where the kernel's causal flag would do
+        return {None: causal_mask(self.config, inputs_embeds, attention_mask, past, always=True)}
 
     def finish(self, hidden_states):
         return self.ln_f(hidden_states)

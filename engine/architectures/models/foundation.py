@@ -186,8 +186,11 @@ def _for_eager(config, mask, dtype):
     return mask
 
 
-def causal_mask(config, inputs, attention_mask=None, past=0, window=None):
-    """None where the kernel's own causal flag is enough; else (batch, 1, query, key), boolean for sdpa and additive for eager."""
+def causal_mask(config, inputs, attention_mask=None, past=0, window=None, always=False):
+    """None where the kernel's own causal flag is enough and not `always` a mask is wanted.
+
+    Else (batch, 1, query, key), boolean for sdpa and additive for eager.
+    """
     if attention_mask is not None and attention_mask.dim() == 4:
         return attention_mask
     batch, query_length = inputs.shape[0], inputs.shape[1]
@@ -195,7 +198,7 @@ def causal_mask(config, inputs, attention_mask=None, past=0, window=None):
     if config._attn_implementation.startswith("flash"):
         return None
     local = window is not None and key_length >= window
-    if config._attn_implementation == "sdpa" and not local and (query_length == 1 or past == 0):
+    if config._attn_implementation == "sdpa" and not always and not local and (query_length == 1 or past == 0):
         if attention_mask is None or attended_everywhere(attention_mask):
             return None
     rows, columns = _offsets(inputs, query_length, key_length, past)
