@@ -155,7 +155,9 @@ class Expressions(Attributes):
             result.divisor = operand.divisor
             result.role = "number" if operand.role == "number" else None
             return result
-        return self.make(node, "operator", (operand,), role=operand.role if operand.role in ("number", "array") else None)
+        return self.make(
+            node, "operator", (operand,), role=operand.role if operand.role in ("number", "array") else None
+        )
 
     def _compare(self, node: ast.Compare) -> Value:
         left = self.evaluate(node.left)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.estimate import estimate
-
 from engine.project import Project
 
 ROWS = Path(__file__).parent.parent / "cases" / "memory"
@@ -47,7 +46,7 @@ def rows(source: str) -> Iterator[dict[str, Any]]:
 def hold(row: dict[str, Any], source: str) -> Outcome:
     """Estimate the row's program and compare."""
     gpus = [row["gpu"]] if row.get("gpu") else []
-    report = estimate(Project.from_mapping(row["files"]), row["entry"], gpus=gpus)
+    report = estimate(Project.from_mapping(row["files"]), row["entry"], gpus=gpus, savings=False)
     if report.memory is None:
         note = report.notes[0] if report.notes else ""
         return Outcome(row["id"], source, row["quantity"], report.confidence, None, note=note)

@@ -18,7 +18,6 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from engine.check import check
-
 from engine.findings import Finding
 from engine.project import Project
 from tests.corpus.ledger import Key, read

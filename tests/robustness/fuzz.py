@@ -13,7 +13,6 @@ from pathlib import Path
 
 from engine.check import check
 from engine.estimate import estimate
-
 from engine.project import Project
 from tests.robustness.mutations import inputs
 

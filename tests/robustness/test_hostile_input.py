@@ -4,8 +4,8 @@ import random
 from pathlib import Path
 
 import pytest
-from engine.check import check
 
+from engine.check import check
 from engine.project import Project
 from tests.robustness.mutations import HEAVY_MUTATIONS, PYTHON_2, inputs
 

@@ -17,9 +17,8 @@ import time
 from pathlib import Path
 
 from engine.diff import parse_diff
-from engine.review import review
-
 from engine.project import Project
+from engine.review import review
 from tests.speed.check import TRAINING_FILE
 
 

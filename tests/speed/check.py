@@ -12,7 +12,6 @@ import sys
 import time
 
 from engine.check import check
-
 from engine.project import Project
 
 RATIO_CEILING = 90.0
