@@ -63,14 +63,14 @@ class Interpreter(Loading):
                 self.trace.skipped.append(path)
                 continue
             self.load_module(path)
-        self._run_roots()
+        self._run_roots(frozenset(paths))
         finish(self.trace, self.created_values)
         return self.trace
 
     # ---- roots ---------------------------------------------------------------------------------------------------
 
-    def _run_roots(self) -> None:
-        """Functions that nothing reached, callers before callees."""
+    def _run_roots(self, paths: frozenset[str]) -> None:
+        """Functions of these files that nothing reached, callers first. What is only imported is only called."""
         called = self._called_names()
         position = 0
         for likely_called in (False, True):
@@ -78,7 +78,7 @@ class Interpreter(Loading):
             while position < len(self.functions):
                 function = self.functions[position]
                 position += 1
-                if id(function.node) in self.reached:
+                if id(function.node) in self.reached or function.path not in paths:
                     continue
                 names = called.get(function.name, set())
                 is_called = bool(names - {id(function.node)}) or function.name in _CALLED_BY_SYNTAX

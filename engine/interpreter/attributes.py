@@ -363,7 +363,10 @@ class Attributes(Machine):
         return any(p.op in ("data-element", "forward-result") or p.role == "tensor" for p in value.parents)
 
     def _parameter_element(self, value: Value, node: ast.AST) -> Value:
-        return self.make(node, "element", (value,), role="parameter", of=value.of, member_of=value)
+        made = self.make(node, "element", (value,), role="parameter", of=value.of, member_of=value)
+        if value.of and all(module.requires_grad is False for module in value.of):
+            made.requires_grad = False
+        return made
 
     def _element_of_container(self, value: Container, node: ast.AST) -> Value:
         if value.shape_name == "dict" and value.items:

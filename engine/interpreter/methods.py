@@ -459,6 +459,11 @@ class Methods(FrameworkMethods):
         )  # fmt: skip
         result.shape = receiver.shape
         self.emit(events.Detach, node, value=receiver, output=result, how=method)
+        if method == "detach_" and receiver.role == "parameter":
+            # In place on a leaf: it no longer requires gradients.
+            receiver.requires_grad = False
+            for module in receiver.of:
+                module.requires_grad = False
         return result
 
     def _m_read(
