@@ -26,6 +26,9 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             or _consumed(trace, store)
         ):
             continue
+        if store.how == "item" and isinstance(store.value, Container):
+            # A list that is put in place empties what was kept there.
+            continue
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
