@@ -25,7 +25,7 @@ def parse(side: str) -> list[Group]:
             groups.append(inner or [])
             inner = None
         elif inner is not None:
-            inner.append(word)
+            inner.append("(...)" if word == "..." else word)
         else:
             groups.append([word])
     return groups
@@ -37,7 +37,7 @@ def _with_ellipsis(groups: list[Group], names: Group) -> list[Group]:
         if group == ["..."]:
             result.extend([name] for name in names)
         else:
-            result.append([part for item in group for part in (names if item == "..." else [item])])
+            result.append([part for item in group for part in (names if item == "(...)" else [item])])
     return result
 
 

@@ -64,7 +64,8 @@ def render(value: Any, spec: str) -> str:
     """`format(value, spec)` with bounded widths; a value that cannot be rendered so is rendered plainly."""
     if _WIDE_FORMAT.search(spec):
         raise OutOfBudget("a format specification is too wide")
-    if type(value).__format__ is object.__format__ and spec:
+    unformatted: Any = object.__format__
+    if spec and type(value).__format__ is unformatted:
         return str(value)
     return format(value, spec)
 

@@ -61,8 +61,8 @@ def _check_builtin(interpreter: Interpreter, function: Any, args: list[Any]) -> 
             raise OutOfBudget("a string is padded beyond what a shadow run grants")
         if name == "replace" and len(args) > 1 and (len(owner) + 1) * max(1, len(args[1])) > 4 * MAX_ELEMENTS:
             raise OutOfBudget("a string grows beyond what a shadow run grants")
-    extends = isinstance(owner, list) and name == "extend" and args and isinstance(args[0], (list, tuple))
-    if extends and len(owner) + len(args[0]) > MAX_ELEMENTS:
+    grown = len(owner) if isinstance(owner, list) and name == "extend" else 0
+    if grown and args and isinstance(args[0], (list, tuple)) and grown + len(args[0]) > MAX_ELEMENTS:
         raise OutOfBudget("a list grows beyond what a shadow run grants")
     if owner is not None and name in ("extend", "update", "join", "union", "fromkeys", "intersection", "difference"):
         for index, value in enumerate(args):
