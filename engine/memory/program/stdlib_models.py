@@ -346,7 +346,7 @@ def _dataclasses(interpreter: Interpreter) -> dict[str, Any]:
         def decorate(kind: Any) -> Any:
             if not isinstance(kind, type):
                 return kind
-            names = kind.__dict__.get("__annotations__", {})
+            names = kind.__dict__.get("__annotations__", {})  # noqa: RUF063
             if not all(isinstance(name, str) and name.isidentifier() for name in names):
                 raise TypeError("fields must be named by identifiers")
             return dataclasses.dataclass(kind, **options)
