@@ -15,8 +15,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for store in trace.of(Store):
         if store.grad is False or store.value is None or store.value.carries_graph is not True:
             continue
-        held = isinstance(store.container, Container) and (bool(store.container.held_as) or bool(store.crossing))
-        if store.how not in ("item", "accumulate", "append") or not (held or store.how == "item"):
+        if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store):
             continue
         source = _parameters_only(store.value, outputs)
         if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
@@ -26,8 +25,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield Draft(
             store.place,
             f"The average in `{store.target}` is computed from parameters with gradients recorded: each update "
-            "extends one "
-            "graph that is never freed. Update it under `torch.no_grad()`.",
+            "extends one graph that is never freed. Update it under `torch.no_grad()`.",
             (Step(source.place, "the parameters"),),
         )
     for update in trace.of(InPlaceUpdate):
@@ -44,6 +42,14 @@ def check(trace: Trace) -> Iterator[Draft]:
             "gradients, and records history for others. Do it under `torch.no_grad()`.",
             (Step(of_other[0].place, "the other model's parameters"),),
         )
+
+
+def _outlives_a_step(store: Store) -> bool:
+    """A container made in this function and kept by nothing lives on only over the training loops around it."""
+    container = store.container
+    if not isinstance(container, Container):
+        return store.how == "item"
+    return bool(container.held_as) or any(loop.trains for loop in store.crossing)
 
 
 def _parameters_only(value: Value, outputs: set[int]) -> Value | None:

@@ -41,7 +41,7 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
     steps = [event for event in events if isinstance(event, OptimizerStep)]
     if not steps or any(step.via in OWN_PROTOCOL for step in steps):
         return
-    if any(same(step.optimizer, zero.target) for step in trace.of(OptimizerStep)):
+    if any(same(step.optimizer, zero.target) or _spelled_alike(step, zero) for step in trace.of(OptimizerStep)):
         return
     known = identities(zero.target)
     for event in events:
@@ -55,10 +55,14 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
     yield Draft(
         backward.place,
         f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found, while another "
-        "optimizer "
-        "of the same loop steps.",
+        "optimizer of the same loop steps.",
         (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
     )
+
+
+def _spelled_alike(step: OptimizerStep, zero: ZeroGrad) -> bool:
+    """The same expression steps in the same function: which optimizer it holds depends on the path there."""
+    return step.function == zero.function and step.optimizer.name == zero.target.name
 
 
 def _optimizer(value: Value) -> bool:
