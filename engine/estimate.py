@@ -20,7 +20,7 @@ from engine.memory.interval import around
 from engine.memory.launch import CannotLaunch, plan
 from engine.memory.savings import rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
-from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, nccl_range, usable_bytes
+from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, names_no_gpu, nccl_range, usable_bytes
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -48,7 +48,7 @@ def estimate(
     `overrides` are `--set key=value` pairs; `fetch_config(name)` may supply a model's configuration that is not in
     the catalogue. Raises UnknownGPU for a GPU name that the catalogue lacks; everything else becomes a note.
     """
-    devices = [find_gpu(name) for name in gpus]
+    devices = [find_gpu(name) for name in gpus if not names_no_gpu(name)]
     notes: list[str] = []
     try:
         launch = plan(project, script)

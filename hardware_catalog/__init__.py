@@ -15,7 +15,7 @@ from hardware_catalog.catalogue import (
     usable_bytes,
 )
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange
-from hardware_catalog.names import GpuRequest, UnknownGPU, find_gpu, parse_gpu
+from hardware_catalog.names import GpuRequest, UnknownGPU, find_gpu, names_no_gpu, parse_gpu
 
 __all__ = [
     "GIB",
@@ -31,6 +31,7 @@ __all__ = [
     "cublas_workspace_bytes",
     "find_gpu",
     "instances_with",
+    "names_no_gpu",
     "nccl_range",
     "parse_gpu",
     "total_bytes",

@@ -61,6 +61,9 @@ PLAIN_NAMES = {
     "1080ti": "gtx-1080-ti",
 }
 
+# Words that people leave where a device would stand: no device is meant.
+NO_DEVICE = frozenset({"unspecified", "unknown", "any", "none", "n/a"})
+
 _COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
 _COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
 _NOISE = re.compile(r"nvidia|tesla|geforce|generation|graphics|accelerator|instinct|\bamd\b|radeon", re.IGNORECASE)
@@ -113,6 +116,11 @@ def _by_id() -> dict[str, Gpu]:
 @cache
 def _instance_names() -> dict[str, tuple[str, int]]:
     return {row.id.split("/", 1)[1].lower(): (row.gpu, int(row.gpu_count) or 1) for row in all_instances()}
+
+
+def names_no_gpu(name: str) -> bool:
+    """Whether `name` says that no particular device is meant (`unspecified`, `any`)."""
+    return name.strip().lower() in NO_DEVICE
 
 
 def parse_gpu(name: str) -> GpuRequest:

@@ -26,11 +26,15 @@ def add_gpus(parser: argparse.ArgumentParser) -> None:
 
 
 def known_gpus(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each checked against the catalogue. Raises WrongUse with suggestions."""
+    """The names, each checked against the catalogue; `unspecified` and the like are left out.
+
+    Raises WrongUse with suggestions.
+    """
     if not names:
         return ()
-    from hardware_catalog import UnknownGPU, parse_gpu
+    from hardware_catalog import UnknownGPU, names_no_gpu, parse_gpu
 
+    names = [name for name in names if not names_no_gpu(name)]
     for name in names:
         try:
             parse_gpu(name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hardware_catalog import UnknownGPU, all_gpus, find_gpu, parse_gpu
+from hardware_catalog import UnknownGPU, all_gpus, find_gpu, names_no_gpu, parse_gpu
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,8 @@ def test_unknown_names_get_the_closest() -> None:
 
 def test_every_identifier_finds_itself() -> None:
     assert [find_gpu(gpu.id).id for gpu in all_gpus()] == [gpu.id for gpu in all_gpus()]
+
+
+def test_words_for_no_device() -> None:
+    assert names_no_gpu("Unspecified")
+    assert not names_no_gpu("t4")
