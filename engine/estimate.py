@@ -221,6 +221,10 @@ def verdict_of(occupied: ByteRange, usable: int) -> Verdict:
     return "does-not-fit" if occupied.low > usable else "borderline"
 
 
+NEEDS_LESS = "needs less than this"
+"""Ends the notes of the libraries on means of saving that the shadow run does not play."""
+
+
 def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
     memory = memory_of(run, gpu, world_size, evidence)
     usable = usable_bytes(gpu)
@@ -230,6 +234,9 @@ def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
         floor = memory.allocated.low + context_range(gpu).low * MIB + nccl_range(world_size).low * MIB
         if floor <= usable:
             verdict = "borderline"
+    if verdict != "fits" and any(NEEDS_LESS in note for note in run.notes):
+        # What is shown is an upper bound: it can prove that a run fits, never that it does not.
+        verdict = "unknown"
     return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict)
 
 

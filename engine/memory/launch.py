@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import yaml
+
 from engine.memory.shadow import Launch
+from engine.project import UnreadableFile
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -146,6 +150,7 @@ def _command(
         return None
     words = words[start:]
     processes, nodes, index = 1, 1, 1
+    notes: tuple[str, ...] = ()
     launcher = words[0].rsplit("/", 1)[-1]
     while index < len(words):
         word = words[index]
@@ -159,6 +164,16 @@ def _command(
                 processes = count
             else:
                 nodes = count
+            index += 1
+            continue
+        if name == "--config_file":
+            if not given:
+                index += 1
+                given = words[index] if index < len(words) else ""
+            configured = accelerate_config(project, script, given)
+            processes = configured.processes if processes == 1 else processes
+            environment = {**configured.environment, **environment}
+            notes = configured.notes
             index += 1
             continue
         path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
@@ -177,10 +192,49 @@ def _command(
                 environment=environment,
                 world_size=max(1, processes * nodes),
                 search_paths=folders,
+                notes=notes,
                 state={"launcher": launcher, "launch words": tuple(words), "torchrun": launcher},
             )
         index += 1
     return None
+
+
+@dataclass(frozen=True)
+class AccelerateConfig:
+    """What a configuration file of `accelerate launch` says of the processes."""
+
+    processes: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def accelerate_config(project: Project, script: str, named: str) -> AccelerateConfig:
+    """Reads the file that `--config_file` names, beside the launch script or from the root.
+
+    `num_processes` counts the processes of all machines; the keys are those that `accelerate config` writes.
+    """
+    folder = script.rpartition("/")[0]
+    candidates = (named.removeprefix("./"), f"{folder}/{named.removeprefix('./')}".lstrip("/"))
+    path = next((candidate for candidate in candidates if candidate and project.exists(candidate)), None)
+    if path is None:
+        return AccelerateConfig(notes=(f"the accelerate configuration {named} is not in the repository",))
+    try:
+        values = yaml.safe_load(project.read_text(path))
+    except (yaml.YAMLError, RecursionError, UnreadableFile) as problem:
+        return AccelerateConfig(notes=(f"{path} could not be read: {str(problem)[:200]}",))
+    if not isinstance(values, dict):
+        return AccelerateConfig(notes=(f"{path} holds no settings",))
+    count = values.get("num_processes")
+    precision = values.get("mixed_precision")
+    kind = str(values.get("distributed_type", "NO")).upper()
+    sharded = kind in ("DEEPSPEED", "FSDP", "MEGATRON_LM")
+    return AccelerateConfig(
+        processes=count if isinstance(count, int) and count > 0 else 1,
+        environment={"ACCELERATE_MIXED_PRECISION": precision} if isinstance(precision, str) else {},
+        notes=(f"{kind} of {path} is not modelled: the run is shown unsharded, so it needs less than this",)
+        if sharded
+        else (),
+    )
 
 
 def _script_path(project: Project, script: str, word: str, *, module: bool) -> str | None:

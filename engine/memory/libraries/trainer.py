@@ -358,10 +358,21 @@ def shown_micro_batches(interpreter: Interpreter, steps: int) -> int:
     return min(steps, 3)
 
 
+LOWERING_UNMODELLED: Mapping[str, str] = {
+    "deepspeed": "the run is shown unsharded, so it needs less than this",
+    "fsdp": "the run is shown unsharded, so it needs less than this",
+    "use_liger_kernel": "the logits of the loss are shown whole, so the run needs less than this",
+}
+"""Arguments that lower the peak by means that the shadow run does not play."""
+
+
 def declare(interpreter: Interpreter, arguments: Any) -> None:
     """Name what the arguments say for the configuration."""
     declared = interpreter.state.setdefault("declared", {})
     declared.setdefault("batch_size", arguments.per_device_train_batch_size)
+    for name, effect in LOWERING_UNMODELLED.items():
+        if getattr(arguments, name):
+            interpreter.note(f"{name} is not modelled: {effect}")
 
 
 def distribute(interpreter: Interpreter, model: Any, optimizer: Any, arguments: Any) -> Any:
