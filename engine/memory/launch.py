@@ -84,7 +84,7 @@ def from_repository(project: Project, script: str) -> Launch:
     notes = [f"arguments are those of {path}"]
     if len(found) > 1:
         notes.append(f"other launch scripts start it too: {', '.join(other for other, _ in found[1:4])}")
-    return replace(launch, notes=tuple(notes))
+    return replace(launch, notes=(*notes, *launch.notes))
 
 
 def _expand(text: str, variables: dict[str, str]) -> str:

@@ -35,6 +35,7 @@ def test_processes_and_precision_come_from_the_accelerate_configuration() -> Non
 
 
 def test_sharding_that_is_not_played_never_says_that_a_run_does_not_fit() -> None:
+    assert plan(project("DEEPSPEED"), "train.py").notes[1:] == plan(project("DEEPSPEED"), "run.sh").notes
     report = estimate(project("DEEPSPEED"), "run.sh", gpus=["t4"], savings=False)
     assert any("needs less than this" in note for note in report.notes)
     assert report.targets[0].verdict in ("fits", "unknown")
