@@ -6,19 +6,13 @@ A family says what it does otherwise: in class attributes, or in methods of its 
 import torch
 import torch.nn as nn
 
-from engine.architectures.models.foundation import (
-    ModelOutput,
-    PreTrainedModel,
-    activation,
-    attend,
-    causal_lm_loss,
-    causal_mask,
-    classification_loss,
-    keep_last,
-    last_token_logits,
-    span_loss,
-    token_loss,
+from engine.architectures.models.decoder_heads import (
+    CausalLMHead,
+    QuestionAnsweringHead,
+    SequenceClassificationHead,
+    TokenClassificationHead,
 )
+from engine.architectures.models.foundation import ModelOutput, PreTrainedModel, activation, attend, causal_mask
 
 
 class RMSNorm(nn.Module):
@@ -369,84 +363,21 @@ class DecoderModel(DecoderPreTrainedModel):
         return ModelOutput(last_hidden_state=hidden_states, past_key_values=cache, hidden_states=kept if wanted else None)
 
 
-class DecoderForCausalLM(DecoderPreTrainedModel):
-    model_class = DecoderModel
-    head_bias = False
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.model = self.model_class(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=self.head_bias)
-        self.tie_weights()
-
-    def shape_logits(self, logits):
-        return logits
-
-    def forward(self, input_ids=None, attention_mask=None, labels=None, logits_to_keep=0, num_items_in_batch=None, **kwargs):
-        outputs = self.model(input_ids, attention_mask, **kwargs)
-        logits = self.lm_head(keep_last(outputs.last_hidden_state, logits_to_keep))
-        logits = self.shape_logits(logits)
-        loss = None
-        if labels is not None:
-            loss = causal_lm_loss(logits, labels, self.config.vocab_size, num_items_in_batch)
-        return ModelOutput(
-            loss=loss, logits=logits, past_key_values=outputs.past_key_values, hidden_states=outputs.hidden_states
-        )
-
-
-class DecoderForSequenceClassification(DecoderPreTrainedModel):
+class DecoderForCausalLM(CausalLMHead):
+    base_model_prefix = "model"
     model_class = DecoderModel
 
-    def __init__(self, config):
-        super().__init__(config)
-        self.num_labels = config.num_labels
-        self.model = self.model_class(config)
-        self.score = nn.Linear(config.hidden_size, config.num_labels, bias=False)
 
-    def forward(self, input_ids=None, attention_mask=None, labels=None, **kwargs):
-        outputs = self.model(input_ids, attention_mask, **kwargs)
-        logits = self.score(outputs.last_hidden_state)
-        pooled = last_token_logits(logits, input_ids, self.config)
-        loss = None
-        if labels is not None:
-            loss = classification_loss(pooled, labels, self.config)
-        return ModelOutput(loss=loss, logits=pooled, past_key_values=outputs.past_key_values, hidden_states=outputs.hidden_states)
-
-
-class DecoderForTokenClassification(DecoderPreTrainedModel):
+class DecoderForSequenceClassification(SequenceClassificationHead):
+    base_model_prefix = "model"
     model_class = DecoderModel
 
-    def __init__(self, config):
-        super().__init__(config)
-        self.num_labels = config.num_labels
-        self.model = self.model_class(config)
-        self.dropout = nn.Dropout(0.1)
-        self.score = nn.Linear(config.hidden_size, config.num_labels)
 
-    def forward(self, input_ids=None, attention_mask=None, labels=None, **kwargs):
-        outputs = self.model(input_ids, attention_mask, **kwargs)
-        logits = self.score(self.dropout(outputs.last_hidden_state))
-        loss = None
-        if labels is not None:
-            loss = token_loss(logits, labels, self.config)
-        return ModelOutput(loss=loss, logits=logits, hidden_states=outputs.hidden_states)
-
-
-class DecoderForQuestionAnswering(DecoderPreTrainedModel):
-    base_model_prefix = "transformer"
+class DecoderForTokenClassification(TokenClassificationHead):
+    base_model_prefix = "model"
+    head_name = "score"
     model_class = DecoderModel
 
-    def __init__(self, config):
-        super().__init__(config)
-        self.transformer = self.model_class(config)
-        self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
-    def forward(self, input_ids=None, attention_mask=None, start_positions=None, end_positions=None, **kwargs):
-        outputs = self.transformer(input_ids, attention_mask, **kwargs)
-        start_logits, end_logits = self.qa_outputs(outputs.last_hidden_state).split(1, dim=-1)
-        start_logits = start_logits.squeeze(-1).contiguous()
-        end_logits = end_logits.squeeze(-1).contiguous()
-        loss = None
-        if start_positions is not None and end_positions is not None:
-            loss = span_loss(start_logits, end_logits, start_positions, end_positions)
-        return ModelOutput(loss=loss, start_logits=start_logits, end_logits=end_logits, hidden_states=outputs.hidden_states)
+class DecoderForQuestionAnswering(QuestionAnsweringHead):
+    model_class = DecoderModel

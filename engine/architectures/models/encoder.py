@@ -298,6 +298,8 @@ class ClassificationHead(nn.Module):
 
 
 class EncoderForMaskedLM(EncoderPreTrainedModel):
+    language_loss = "masked"
+
     def __init__(self, config):
         super().__init__(config)
         self.attach(pooler=False)
@@ -318,18 +320,13 @@ class EncoderForMaskedLM(EncoderPreTrainedModel):
         logits = self.predict(outputs.last_hidden_state)
         loss = None
         if labels is not None:
-            loss = masked_lm_loss(logits, labels, self.config.vocab_size)
+            over = causal_lm_loss if self.language_loss == "causal" else masked_lm_loss
+            loss = over(logits, labels, self.config.vocab_size)
         return ModelOutput(loss=loss, logits=logits, hidden_states=outputs.hidden_states)
 
 
 class EncoderForCausalLM(EncoderForMaskedLM):
-    def forward(self, input_ids=None, attention_mask=None, labels=None, **kwargs):
-        outputs = self.encode(input_ids, attention_mask, kwargs)
-        logits = self.predict(outputs.last_hidden_state)
-        loss = None
-        if labels is not None:
-            loss = causal_lm_loss(logits, labels, self.config.vocab_size)
-        return ModelOutput(loss=loss, logits=logits, hidden_states=outputs.hidden_states)
+    language_loss = "causal"
 
 
 class EncoderForSequenceClassification(EncoderPreTrainedModel):

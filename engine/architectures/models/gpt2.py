@@ -3,19 +3,13 @@
 import torch
 import torch.nn as nn
 
-from engine.architectures.models.foundation import (
-    ModelOutput,
-    PreTrainedModel,
-    activation,
-    attend,
-    causal_lm_loss,
-    causal_mask,
-    classification_loss,
-    keep_last,
-    last_token_logits,
-    span_loss,
-    token_loss,
+from engine.architectures.models.decoder_heads import (
+    CausalLMHead,
+    QuestionAnsweringHead,
+    SequenceClassificationHead,
+    TokenClassificationHead,
 )
+from engine.architectures.models.foundation import ModelOutput, PreTrainedModel, activation, attend, causal_mask
 
 
 class Conv1D(nn.Module):
@@ -189,68 +183,17 @@ class GPT2Model(GPT2PreTrainedModel):
         return ModelOutput(last_hidden_state=hidden_states, past_key_values=cache, hidden_states=kept if wanted else None)
 
 
-class GPT2LMHeadModel(GPT2PreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.transformer = GPT2Model(config)
-        self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
-        self.tie_weights()
-
-    def forward(self, input_ids=None, labels=None, logits_to_keep=0, num_items_in_batch=None, **kwargs):
-        outputs = self.transformer(input_ids, **kwargs)
-        logits = self.lm_head(keep_last(outputs.last_hidden_state, logits_to_keep))
-        loss = None
-        if labels is not None:
-            loss = causal_lm_loss(logits, labels, self.config.vocab_size, num_items_in_batch)
-        return ModelOutput(
-            loss=loss, logits=logits, past_key_values=outputs.past_key_values, hidden_states=outputs.hidden_states
-        )
+class GPT2LMHeadModel(CausalLMHead):
+    model_class = GPT2Model
 
 
-class GPT2ForSequenceClassification(GPT2PreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.transformer = GPT2Model(config)
-        self.score = nn.Linear(config.n_embd, config.num_labels, bias=False)
-
-    def forward(self, input_ids=None, labels=None, **kwargs):
-        outputs = self.transformer(input_ids, **kwargs)
-        logits = self.score(outputs.last_hidden_state)
-        pooled = last_token_logits(logits, input_ids, self.config)
-        loss = None
-        if labels is not None:
-            loss = classification_loss(pooled, labels, self.config)
-        return ModelOutput(loss=loss, logits=pooled, past_key_values=outputs.past_key_values, hidden_states=outputs.hidden_states)
+class GPT2ForSequenceClassification(SequenceClassificationHead):
+    model_class = GPT2Model
 
 
-class GPT2ForTokenClassification(GPT2PreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.transformer = GPT2Model(config)
-        self.dropout = nn.Dropout(0.1)
-        self.classifier = nn.Linear(config.n_embd, config.num_labels)
-
-    def forward(self, input_ids=None, labels=None, **kwargs):
-        outputs = self.transformer(input_ids, **kwargs)
-        logits = self.classifier(self.dropout(outputs.last_hidden_state))
-        loss = None
-        if labels is not None:
-            loss = token_loss(logits, labels, self.config)
-        return ModelOutput(loss=loss, logits=logits, hidden_states=outputs.hidden_states)
+class GPT2ForTokenClassification(TokenClassificationHead):
+    model_class = GPT2Model
 
 
-class GPT2ForQuestionAnswering(GPT2PreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.transformer = GPT2Model(config)
-        self.qa_outputs = nn.Linear(config.n_embd, 2)
-
-    def forward(self, input_ids=None, start_positions=None, end_positions=None, **kwargs):
-        outputs = self.transformer(input_ids, **kwargs)
-        start_logits, end_logits = self.qa_outputs(outputs.last_hidden_state).split(1, dim=-1)
-        start_logits = start_logits.squeeze(-1).contiguous()
-        end_logits = end_logits.squeeze(-1).contiguous()
-        loss = None
-        if start_positions is not None and end_positions is not None:
-            loss = span_loss(start_logits, end_logits, start_positions, end_positions)
-        return ModelOutput(loss=loss, start_logits=start_logits, end_logits=end_logits, hidden_states=outputs.hidden_states)
+class GPT2ForQuestionAnswering(QuestionAnsweringHead):
+    model_class = GPT2Model

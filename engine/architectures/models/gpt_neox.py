@@ -8,16 +8,13 @@ from engine.architectures.models.decoder import (
     rotary_width,
     rotate_part,
 )
-from engine.architectures.models.foundation import (
-    ModelOutput,
-    activation,
-    attend,
-    causal_lm_loss,
-    classification_loss,
-    keep_last,
-    last_token_logits,
-    token_loss,
+from engine.architectures.models.decoder_heads import (
+    CausalLMHead,
+    QuestionAnsweringHead,
+    SequenceClassificationHead,
+    TokenClassificationHead,
 )
+from engine.architectures.models.foundation import activation, attend
 
 
 class GPTNeoXAttention(nn.Module):
@@ -105,53 +102,28 @@ class GPTNeoXModel(DecoderModel):
         return self.final_layer_norm(hidden_states)
 
 
-class GPTNeoXForCausalLM(GPTNeoXPreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.gpt_neox = GPTNeoXModel(config)
+class GPTNeoXForCausalLM(CausalLMHead):
+    base_model_prefix = "gpt_neox"
+    model_class = GPTNeoXModel
+
+    def head(self, config):
         self.embed_out = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.tie_weights()
 
     def get_output_embeddings(self):
         return self.embed_out
 
-    def forward(self, input_ids=None, attention_mask=None, labels=None, logits_to_keep=0, num_items_in_batch=None, **kwargs):
-        outputs = self.gpt_neox(input_ids, attention_mask, **kwargs)
-        logits = self.embed_out(keep_last(outputs.last_hidden_state, logits_to_keep))
-        loss = None
-        if labels is not None:
-            loss = causal_lm_loss(logits, labels, self.config.vocab_size, num_items_in_batch)
-        return ModelOutput(
-            loss=loss, logits=logits, past_key_values=outputs.past_key_values, hidden_states=outputs.hidden_states
-        )
+
+class GPTNeoXForSequenceClassification(SequenceClassificationHead):
+    base_model_prefix = "gpt_neox"
+    model_class = GPTNeoXModel
 
 
-class GPTNeoXForSequenceClassification(GPTNeoXPreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.gpt_neox = GPTNeoXModel(config)
-        self.score = nn.Linear(config.hidden_size, config.num_labels, bias=False)
-
-    def forward(self, input_ids=None, attention_mask=None, labels=None, **kwargs):
-        outputs = self.gpt_neox(input_ids, attention_mask, **kwargs)
-        pooled = last_token_logits(self.score(outputs.last_hidden_state), input_ids, self.config)
-        loss = None
-        if labels is not None:
-            loss = classification_loss(pooled, labels, self.config)
-        return ModelOutput(loss=loss, logits=pooled, past_key_values=outputs.past_key_values)
+class GPTNeoXForTokenClassification(TokenClassificationHead):
+    base_model_prefix = "gpt_neox"
+    model_class = GPTNeoXModel
 
 
-class GPTNeoXForTokenClassification(GPTNeoXPreTrainedModel):
-    def __init__(self, config):
-        super().__init__(config)
-        self.gpt_neox = GPTNeoXModel(config)
-        self.dropout = nn.Dropout(0.1)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-
-    def forward(self, input_ids=None, attention_mask=None, labels=None, **kwargs):
-        outputs = self.gpt_neox(input_ids, attention_mask, **kwargs)
-        logits = self.classifier(self.dropout(outputs.last_hidden_state))
-        loss = None
-        if labels is not None:
-            loss = token_loss(logits, labels, self.config)
-        return ModelOutput(loss=loss, logits=logits)
+class GPTNeoXForQuestionAnswering(QuestionAnsweringHead):
+    base_model_prefix = "gpt_neox"
+    model_class = GPTNeoXModel
