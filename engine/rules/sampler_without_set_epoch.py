@@ -27,14 +27,15 @@ def check(trace: Trace) -> Iterator[Draft]:
         epoch = next((i for i in trace.of(Iterate) if _iterates(i, loaders) and i.loops and i.subject.trains), None)
         if epoch is None:
             continue
+        around = epoch.loops[-1]
+        # The number is at hand where the data is read; a `while` has none to hand on.
         yield Draft(
-            built.place,
-            "This sampler shuffles with its epoch number, and no `set_epoch()` was found: every epoch visits "
-            "the data in "
-            "the same order. Call `sampler.set_epoch(epoch)` at the start of each epoch.",
+            around.header if around.kind == "while" else epoch.subject.header,
+            "The sampler of this data shuffles with its epoch number, and no `set_epoch()` was found: every "
+            "epoch visits the data in the same order. Call `sampler.set_epoch(epoch)` at the start of each epoch.",
             (
-                Step(epoch.loops[-1].place, "the epochs"),
-                Step(epoch.subject.place, "read here in each of them"),
+                Step(built.place, "the sampler"),
+                Step(around.place, "the epochs"),
             ),
         )
 

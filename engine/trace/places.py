@@ -55,6 +55,11 @@ class Loop:
     #: Whether the loop is (also) left early by break or return.
     breaks: bool = False
 
+    @property
+    def header(self) -> Place:
+        """Where the loop starts, without its body."""
+        return Place(self.place.path, self.place.line, self.place.column)
+
 
 GuardKind = Literal["condition", "rank", "modulo", "debug", "except", "loop-else", "case"]
 
