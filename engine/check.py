@@ -248,7 +248,6 @@ def _finding(project: Project, module: Module, rule: Rule, draft: Draft, setting
     place = draft.place
     path, line = module.display_path(place.line)
     _, end_line = module.display_path(max(place.end_line, place.line))
-    fix = draft.fix(project) if draft.fix else None
     return Finding(
         rule=rule.code,
         name=rule.name,
@@ -260,7 +259,6 @@ def _finding(project: Project, module: Module, rule: Rule, draft: Draft, setting
         end_column=place.end_column or place.column,
         message=draft.message,
         evidence=tuple(_evidence(project, step.place.path, step.place.line, step.message) for step in draft.evidence),
-        fix=None if fix is None else _shown_fix(module, fix, path),
     )
 
 

@@ -46,13 +46,28 @@ def keeps_parsing(module: Module, edits: Sequence[Edit]) -> bool:
 
 
 def combine(module: Module, *fixes: Fix | None, description: str | None = None) -> Fix | None:
-    """Several fixes of one file as one; safe if all are. None if one is missing or they overlap."""
+    """Several fixes of one file as one; safe if all are. None if one is missing or they overlap.
+
+    Insertions at one place follow each other in the order of the fixes."""
     present = [fix for fix in fixes if fix is not None]
     if not present or len(present) != len(fixes):
         return None
     text = description or "; ".join(fix.description for fix in present)
     edits = [edit for fix in present for edit in fix.edits]
-    return made(module, text, all(fix.safe for fix in present), edits)
+    return made(module, text, all(fix.safe for fix in present), _joined(edits))
+
+
+def _joined(edits: Sequence[Edit]) -> list[Edit]:
+    joined: dict[tuple[int, int], Edit] = {}
+    others: list[Edit] = []
+    for edit in edits:
+        if (edit.line, edit.column) != (edit.end_line, edit.end_column):
+            others.append(edit)
+            continue
+        before = joined.get((edit.line, edit.column))
+        text = before.text + edit.text if before is not None else edit.text
+        joined[edit.line, edit.column] = edit.model_copy(update={"text": text})
+    return [*others, *joined.values()]
 
 
 def edit_at(line: int, column: int, text: str) -> Edit:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from engine.findings import Edit, Fix
+from engine.findings import Fix
 from engine.fixes.locating import (
     COMPOUND,
     Located,
@@ -20,6 +20,9 @@ from engine.fixes.locating import (
 from engine.fixes.making import edit_at, edit_over, made
 from engine.project import Module
 
+if TYPE_CHECKING:
+    from engine.fixes.tree import StatementTree
+
 
 def insert_statement_before(
     module: Module, line: int, code: str, *, safe: bool = False, description: str | None = None
@@ -28,9 +31,10 @@ def insert_statement_before(
     located = _movable(module, line)
     if located is None:
         return None
-    first = first_line(located.node)
-    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first - 1])}`."
-    return made(module, told, safe, [edit_at(first, 1, _indented(code, indentation(module, first)))])
+    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first_line(located.node) - 1])}`."
+    return _changed(
+        module, told, safe, [located.node], lambda tree: tree.insert_before(located.node, tree.parsed(code))
+    )
 
 
 def insert_statement_after(
@@ -40,11 +44,8 @@ def insert_statement_after(
     located = _movable(module, line)
     if located is None:
         return None
-    last = last_line(located.node)
     told = description or f"Add `{_flat(code)}` after `{_flat(module.source(located.node))}`."
-    return made(
-        module, told, safe, [_after(module, last, _indented(code, indentation(module, first_line(located.node))))]
-    )
+    return _changed(module, told, safe, [located.node], lambda tree: tree.insert_after(located.node, tree.parsed(code)))
 
 
 def insert_first_in_body(
@@ -62,9 +63,8 @@ def insert_first_in_body(
     inside = Located(target, body, body.index(target), located.node)
     if not alone_on_its_lines(module, inside) or first_line(target) <= located.node.lineno:
         return None
-    first = first_line(target)
-    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first - 1])}`."
-    return made(module, told, safe, [edit_at(first, 1, _indented(code, indentation(module, first)))])
+    told = description or f"Add `{_flat(code)}` before `{_flat(module.lines[first_line(target) - 1])}`."
+    return _changed(module, told, safe, [target], lambda tree: tree.insert_before(target, tree.parsed(code)))
 
 
 def replace_statement(
@@ -76,19 +76,17 @@ def replace_statement(
         return None
     told = description or f"Replace the statement by `{_flat(code)}`."
     pad = indentation(module, first_line(located.node))
-    text = _indented(code, pad).removeprefix(pad).removesuffix("\n")
+    text = "\n".join(pad + part if part.strip() else part for part in code.split("\n")).removeprefix(pad)
     return made(module, told, safe, [edit_over(module.span(located.node), text)])
 
 
 def remove_statement(module: Module, line: int, *, safe: bool = False, description: str | None = None) -> Fix | None:
-    """Removes the statement that covers `line` with its lines; the last one of a block becomes `pass`."""
+    """Removes the statement that covers `line` with its comments; the last one of a block becomes `pass`."""
     located = _movable(module, line)
     if located is None:
         return None
     told = description or f"Remove `{_flat(module.source(located.node))}`."
-    if len(located.block) == 1:
-        return made(module, told, safe, [edit_over(module.span(located.node), "pass")])
-    return made(module, told, safe, [_over_lines(module, first_line(located.node), last_line(located.node), "")])
+    return _changed(module, told, safe, [located.node], lambda tree: tree.remove(located.node))
 
 
 def swap_statements(
@@ -100,28 +98,43 @@ def swap_statements(
         return None
     if one.position > other.position:
         one, other = other, one
-    upper, lower = _lines(module, one.node), _lines(module, other.node)
-    told = description or f"Run `{_flat(module.source(other.node))}` before `{_flat(module.source(one.node))}`."
-    edits = [
-        _over_lines(module, first_line(one.node), last_line(one.node), lower),
-        _over_lines(module, first_line(other.node), last_line(other.node), upper),
-    ]
-    return made(module, told, safe, edits)
+    upper, lower = one.node, other.node
+    told = description or f"Run `{_flat(module.source(lower))}` before `{_flat(module.source(upper))}`."
+    return _changed(module, told, safe, [upper, lower], lambda tree: tree.exchange(upper, lower))
 
 
 def move_statement_before(
     module: Module, line: int, other_line: int, *, safe: bool = False, description: str | None = None
 ) -> Fix | None:
-    """Moves the statement that covers `line` before the one that covers `other_line`; both in one block."""
+    """Moves the statement that covers `line`, with its comments, before the one that covers `other_line`."""
     moved, target = _movable(module, line), _movable(module, other_line)
-    if moved is None or target is None or moved.node is target.node or moved.block is not target.block:
+    if moved is None or target is None or _holds(moved.node, target.node):
         return None
-    told = description or f"Move `{_flat(module.source(moved.node))}` before `{_flat(module.source(target.node))}`."
-    edits = [
-        edit_at(first_line(target.node), 1, _lines(module, moved.node)),
-        _over_lines(module, first_line(moved.node), last_line(moved.node), ""),
-    ]
-    return made(module, told, safe, edits)
+    told = description or f"Move `{_flat(module.source(moved.node))}` before `{_flat(_head(module, target.node))}`."
+    return _changed(
+        module,
+        told,
+        safe,
+        [moved.node, target.node],
+        lambda tree: tree.insert_before(target.node, [tree.take(moved.node)]),
+    )
+
+
+def move_statement_after(
+    module: Module, line: int, other_line: int, *, safe: bool = False, description: str | None = None
+) -> Fix | None:
+    """Moves the statement that covers `line`, with its comments, after the one that covers `other_line`."""
+    moved, target = _movable(module, line), _movable(module, other_line)
+    if moved is None or target is None or _holds(moved.node, target.node):
+        return None
+    told = description or f"Move `{_flat(module.source(moved.node))}` after `{_flat(_head(module, target.node))}`."
+    return _changed(
+        module,
+        told,
+        safe,
+        [moved.node, target.node],
+        lambda tree: tree.insert_after(target.node, [tree.take(moved.node)]),
+    )
 
 
 def wrap_with(
@@ -137,19 +150,9 @@ def wrap_with(
         if not first_line(outer.node) <= first <= last <= last_line(outer.node):
             return None
         start = end = outer
-    if not alone_on_its_lines(module, start) or not alone_on_its_lines(module, end):
-        return None
-    top, bottom = first_line(start.node), last_line(end.node)
-    pad = indentation(module, top)
-    untouchable = _inside_strings(module, top, bottom)
-    unit = _indent_unit(module)
-    lines = [
-        line if number in untouchable or not line.strip() else unit + line
-        for number, line in enumerate(module.lines[top - 1 : bottom], start=top)
-    ]
-    text = f"{pad}with {context}:\n" + "\n".join(lines) + "\n"
+    nodes = start.block[start.position : end.position + 1]
     told = description or f"Run this under `{context}`."
-    return made(module, told, safe, [_over_lines(module, top, bottom, text)])
+    return _changed(module, told, safe, nodes, lambda tree: tree.wrap(nodes, context))
 
 
 def add_decorator(
@@ -161,7 +164,27 @@ def add_decorator(
         return None
     at = located.node.lineno
     told = description or f"Decorate `{located.node.name}` with `{decorator}`."
-    return made(module, told, safe, [edit_at(at, 1, _indented(decorator, indentation(module, at)))])
+    return made(module, told, safe, [edit_at(at, 1, f"{indentation(module, at)}{decorator}\n")])
+
+
+def _changed(
+    module: Module, told: str, safe: bool, nodes: Sequence[ast.stmt], change: Callable[[StatementTree], None]
+) -> Fix | None:
+    # LibCST takes longer to load than most files take to check: only a fix that moves statements pays for it.
+    from engine.fixes.tree import rewritten
+
+    return made(module, told, safe, rewritten(module, nodes, change))
+
+
+def _holds(outer: ast.stmt, inner: ast.stmt) -> bool:
+    """Whether a statement is or contains another: it can not be moved into itself."""
+    return any(node is inner for node in ast.walk(outer))
+
+
+def _head(module: Module, node: ast.stmt) -> str:
+    """A compound statement's first line, any other statement whole."""
+    compound = next(blocks(node), None) is not None
+    return module.lines[node.lineno - 1] if compound else module.source(node)
 
 
 def _movable(module: Module, line: int) -> Located | None:
@@ -169,56 +192,6 @@ def _movable(module: Module, line: int) -> Located | None:
     return located if located is not None and alone_on_its_lines(module, located) else None
 
 
-def _indented(code: str, pad: str) -> str:
-    return "".join(f"{pad}{line}\n" if line.strip() else "\n" for line in code.split("\n"))
-
-
-def _lines(module: Module, node: ast.stmt) -> str:
-    return "\n".join(module.lines[first_line(node) - 1 : last_line(node)]) + "\n"
-
-
-def _after(module: Module, line: int, text: str) -> Edit:
-    return edit_at(line, len(module.lines[line - 1]) + 1, "\n" + text.removesuffix("\n"))
-
-
-def _over_lines(module: Module, first: int, last: int, text: str) -> Edit:
-    """Replaces whole lines; the last line of a file may lack its newline."""
-    if last < len(module.lines):
-        return Edit(line=first, column=1, end_line=last + 1, end_column=1, text=text)
-    end = len(module.lines[last - 1]) + 1
-    return Edit(line=first, column=1, end_line=last, end_column=end, text=text.removesuffix("\n"))
-
-
 def _flat(code: str) -> str:
     flat = " ".join(code.split())
     return flat if len(flat) <= 60 else f"{flat[:57]}..."
-
-
-def _indent_unit(module: Module) -> str:
-    for line in module.lines:
-        if line.startswith("\t"):
-            return "\t"
-        if line.startswith(" ") and line.strip() and not line.lstrip().startswith(("#", '"', "'")):
-            width = len(line) - len(line.lstrip())
-            return " " * (width if width in (2, 3, 4, 8) else 4)
-    return "    "
-
-
-def _inside_strings(module: Module, first: int, last: int) -> set[int]:
-    """Lines that continue a string, whose white space is part of its value."""
-    found: set[int] = set()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
-            if token.start[0] > last:
-                break
-            if token.end[0] > token.start[0] and token.type in _STRING_TOKENS:
-                found |= set(range(token.start[0] + 1, token.end[0] + 1))
-    except (tokenize.TokenError, SyntaxError):
-        # Syntax newer than this interpreter's tokenizer: the fix is dropped if the file no longer parses.
-        return found
-    return {line for line in found if first <= line <= last}
-
-
-_STRING_TOKENS = {tokenize.STRING} | {
-    getattr(tokenize, name) for name in ("FSTRING_MIDDLE", "TSTRING_MIDDLE") if hasattr(tokenize, name)
-}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable
+
+from engine import fixes
 from engine.findings import Edit, Fix
-from engine.project import Project, UnreadableFile
+from engine.fixes.locating import statement_at
+from engine.project import Module, Project, UnreadableFile
 from engine.rules.rule import FixMaker
 from engine.trace import Place
 
@@ -57,64 +62,49 @@ def append(place: Place, suffix: str, description: str, safe: bool = True) -> Fi
 def new_line(anchor: Place, text: str, description: str, *, after: bool = False, safe: bool = True) -> FixMaker:
     """A new line of the same indentation before (or after) the statement that stands at a place."""
 
-    def make(project: Project) -> Fix | None:
-        try:
-            lines = project.module(anchor.path).lines
-        except UnreadableFile:
-            return None
-        number = (anchor.end_line or anchor.line) if after else anchor.line
-        if number > len(lines):
-            return None
-        own = lines[anchor.line - 1]
-        body = own.lstrip()
-        if not body or ";" in own or body.startswith(("if ", "for ", "with ", "while ", "else", "elif", "try", "def ")):
-            return None
-        if anchor.line != 1 and _continues(lines[anchor.line - 2]):
-            return None
-        indent = own[: len(own) - len(body)]
-        line = number + 1 if after else number
-        return Fix(description=description, safe=safe, edits=(_insert(line, 1, f"{indent}{text}\n"),))
+    def build(module: Module) -> Fix | None:
+        insert = fixes.insert_statement_after if after else fixes.insert_statement_before
+        line = (anchor.end_line or anchor.line) if after else anchor.line
+        return insert(module, line, text, safe=safe, description=description)
 
-    return make
+    return in_file(anchor, build)
 
 
 def remove_lines(place: Place, description: str, safe: bool = True) -> FixMaker:
-    """Take out the whole lines of a statement; where it is alone in its block, `pass` stays."""
+    """Take out the statement at a place, whose value nothing uses; where it is alone in its block, `pass` stays."""
+
+    def build(module: Module) -> Fix | None:
+        located = statement_at(module, place.line)
+        if located is None or not isinstance(located.node, ast.Expr):
+            return None
+        return fixes.remove_statement(module, place.line, safe=safe, description=description)
+
+    return in_file(place, build)
+
+
+def together(description: str, *makers: FixMaker | None) -> FixMaker:
+    """One fix of several in one file; none if any of them can not be made."""
 
     def make(project: Project) -> Fix | None:
-        try:
-            lines = project.module(place.path).lines
-        except UnreadableFile:
+        made = [maker(project) if maker else None for maker in makers]
+        present = [fix for fix in made if fix is not None]
+        if not present or len(present) != len(made):
             return None
-        last = place.end_line or place.line
-        own = lines[place.line - 1]
-        indent = len(own) - len(own.lstrip())
-        statement = own.strip()
-        if ";" in own or statement.endswith(":") or "=" in statement.split("(")[0]:
-            return None
-        above = lines[place.line - 2].rstrip() if place.line > 1 else ""
-        below = next((text for text in lines[last:] if text.strip()), "")
-        alone = above.endswith(":") and len(below) - len(below.lstrip()) < indent
-        text = f"{' ' * indent}pass\n" if alone else ""
-        edit = Edit(line=place.line, column=1, end_line=last + 1, end_column=1, text=text)
-        return Fix(description=description, safe=safe, edits=(edit,))
+        edits = [edit for fix in present for edit in fix.edits]
+        return Fix(description=description, safe=all(fix.safe for fix in present), edits=tuple(edits))
 
     return make
 
 
-def together(description: str, *makers: FixMaker | None) -> FixMaker:
-    """One fix of several; none if any of them can not be made."""
+def in_file(place: Place, build: Callable[[Module], Fix | None]) -> FixMaker:
+    """A fix of the file that a place is in."""
 
     def make(project: Project) -> Fix | None:
-        edits: list[Edit] = []
-        safe = True
-        for maker in makers:
-            fix = maker(project) if maker else None
-            if fix is None:
-                return None
-            edits += fix.edits
-            safe = safe and fix.safe
-        return Fix(description=description, safe=safe, edits=tuple(edits))
+        try:
+            module = project.module(place.path)
+        except UnreadableFile:
+            return None
+        return build(module)
 
     return make
 
@@ -140,7 +130,3 @@ def is_primary(text: str) -> bool:
 
 def _insert(line: int, column: int, text: str) -> Edit:
     return Edit(line=line, column=column, end_line=line, end_column=column, text=text)
-
-
-def _continues(line: str) -> bool:
-    return line.rstrip().endswith(("(", ",", "\\", "[", "{"))
