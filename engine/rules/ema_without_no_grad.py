@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
 from engine.trace.events import Forward, InPlaceUpdate, Store
@@ -27,6 +28,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"The average in `{store.target}` is computed from parameters with gradients recorded: each update "
             "extends one graph that is never freed. Update it under `torch.no_grad()`.",
             (Step(source.place, "the parameters"),),
+            fix=without_gradients(trace, store.place),
         )
     for update in trace.of(InPlaceUpdate):
         if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
@@ -41,6 +43,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "A parameter is averaged in place with gradients recorded: PyTorch refuses that for a leaf that requires "
             "gradients, and records history for others. Do it under `torch.no_grad()`.",
             (Step(of_other[0].place, "the other model's parameters"),),
+            fix=without_gradients(trace, update.place, update.loop),
         )
 
 

@@ -13,6 +13,7 @@ from engine.rules.facts.evaluation import (
     trains_nothing,
 )
 from engine.rules.facts.retention import kept_graphs
+from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Forward, GradModeChange
@@ -47,6 +48,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "This evaluation pass records an autograd graph that no backward uses: activations of each batch are "
                 "held for it. Run the loop under `torch.no_grad()` or `torch.inference_mode()`.",
                 tuple(evidence),
+                fix=without_gradients(trace, call_in_loop(forward, loop), loop),
             )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from engine.rules.facts.identity import reported_at
 from engine.rules.facts.retention import kept_graphs
 from engine.rules.facts.text import append, together
+from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Step, Trace
+from engine.trace import Place, Step, Trace
 from engine.trace.events import Store
 
 _WHY = "so the autograd graph of every iteration stays in memory"
@@ -32,7 +33,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             tuple(evidence),
             # Outside of training the graphs go when the function returns.
             severity=None if any(loop.trains for loop in store.loops) or not store.crossing else "warning",
-            fix=together("Keep the value without its graph", *map(_fix, group)) if place == store.place else None,
+            fix=_remedy(trace, place, group),
         )
 
 
@@ -47,6 +48,14 @@ def _together(stores: Iterable[Store]) -> list[list[Store]]:
         else:
             groups.append([store])
     return groups
+
+
+def _remedy(trace: Trace, place: Place, group: list[Store]) -> FixMaker | None:
+    """Where nothing trains, no graph is needed at all; else the values that are kept are detached."""
+    store = group[0]
+    if store.loops and not any(loop.trains for loop in store.loops):
+        return without_gradients(trace, store.place, store.crossing[-1] if store.crossing else store.loops[0])
+    return together("Keep the value without its graph", *map(_fix, group)) if place == store.place else None
 
 
 def _fix(store: Store) -> FixMaker | None:

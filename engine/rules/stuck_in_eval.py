@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import forwards_by_place
 from engine.rules.facts.identity import same
+from engine.rules.remedies.modes import training_mode
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Forward, ModeChange
@@ -37,6 +38,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "The model stays in evaluation mode after this: the training passes that follow run without dropout and "
             "with frozen batch-norm statistics. No `train()` was found between.",
             tuple(evidence),
+            fix=training_mode(trace, change, later),
         )
 
 
@@ -67,5 +69,6 @@ def _after_branch(trace: Trace, training: list[Forward]) -> Iterator[Draft]:
                 Step(forward.place, "the next training pass runs in that mode"),
                 Step(set_before[0].place, "training mode is set only here"),
             ),
+            fix=training_mode(trace, inside[0], forward),
         )
         return

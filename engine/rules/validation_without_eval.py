@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.evaluation import evaluation_loop, forwards_by_place, trains_nothing
 from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
+from engine.rules.remedies.modes import evaluation_mode
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Forward, FunctionCall, LossCall, MethodCall, Store
@@ -35,6 +36,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "This evaluation pass runs the model in training mode: dropout stays active and batch norm uses and "
                 "updates batch statistics, so the figures are off. No `eval()` was found on this path.",
                 tuple(evidence),
+                fix=evaluation_mode(forward, loop),
             )
             break
 
