@@ -413,5 +413,5 @@ class Interpreter:
         activity.steps_of[id(optimizer)] = activity.steps_of.get(id(optimizer), 0) + 1
         if activity.steps == 1:
             self.device.reset_peak()
-        elif min(activity.steps_of.values()) >= STEPS_TO_SEE or activity.steps >= MAX_STEPS:
+        elif min(activity.steps_of.values()) >= STEPS_TO_SEE or max(activity.steps_of.values()) >= MAX_STEPS:
             raise StopRun

@@ -1,7 +1,9 @@
 """Scaled dot product attention: the kernel torch would choose, what it saves and its backward's workspaces.
 
 Kernels by compute capability and dtype (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): flash from sm80 in half
-precision without a mask; memory-efficient with any mask or in float32; math elsewhere.
+precision without a mask; memory-efficient with any mask or in float32; math elsewhere. Before sm80 training in half
+precision is taken as math: BERT and DistilBERT under fp16 autocast on a T4 (torch 2.11, 8 x 256 tokens) allocate 3185
+and 1757 MB, which math meets within 0.3 % and the memory-efficient kernel misses by a fifth.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ def choose_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, enable_g
         q.dtype is dtypes.float32 or q.dtype is dtypes.float16 or (q.dtype is dtypes.bfloat16 and state.compute >= 80)
     )
     step = 8 if half else 4
+    learns = state.grad_enabled and (q.requires_grad or k.requires_grad or v.requires_grad)
+    if state.compute < 80 and half and learns and "math" in allowed:
+        return "math"
     if (
         "efficient" in allowed
         and supported

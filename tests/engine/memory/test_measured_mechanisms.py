@@ -1,0 +1,59 @@
+"""Mechanisms that show in peaks measured on GPUs: the expected bytes are counted by hand."""
+
+from engine.estimate import estimate
+from engine.project import Project
+
+MIB = 1 << 20
+
+
+def peak(source: str, gpu: str = "a100-80gb") -> int:
+    report = estimate(Project.from_mapping({"train.py": source}), "train.py", gpus=[gpu], savings=False)
+    assert report.memory is not None, report.notes
+    return report.memory.allocated.expected
+
+
+HOOKED = """
+import torch
+from torch import nn
+model = nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(40)]).cuda()
+optimizers = {p: torch.optim.Adam([p], foreach=False) for p in model.parameters()}
+def step(parameter):
+    optimizers[parameter].step()
+    optimizers[parameter].zero_grad()
+for p in model.parameters():
+    p.register_post_accumulate_grad_hook(step)
+for _ in range(3):
+    model(torch.rand(1, 1024).cuda()).sum().backward()
+"""
+
+
+def test_a_step_inside_of_backward_keeps_all_states_and_few_gradients() -> None:
+    weights = 40 * 4 * MIB
+    assert 3 * weights < peak(HOOKED) < 3 * weights + 60 * MIB
+
+
+ATTENTION = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(512, 1536)
+    def forward(self, x):
+        q, k, v = self.qkv(x).view(8, 512, 3, 8, 64).permute(2, 0, 3, 1, 4)
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(8, 512, 512)
+model = nn.Sequential(*[Block() for _ in range(4)]).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = model(torch.rand(8, 512, 512).cuda()).float().mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_half_precision_attention_before_ampere_keeps_its_weights() -> None:
+    weights_of_attention = 4 * 8 * 8 * 512 * 512 * 4
+    assert peak(ATTENTION, "t4") - peak(ATTENTION) > weights_of_attention
