@@ -4,6 +4,7 @@ import torch
 import torch.nn as nn
 
 from engine.architectures.models.foundation import ModelOutput, PreTrainedModel, activation, attend, classification_loss
+from engine.architectures.models.imaging import scaled_drop_path
 from engine.architectures.models.vit import ViTPatchEmbeddings, pair
 
 
@@ -17,7 +18,7 @@ class Dinov2Embeddings(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.cls_token = nn.Parameter(torch.zeros(1, 1, config.hidden_size))
-        self.mask_token = nn.Parameter(torch.zeros(1, config.hidden_size)) if config.use_mask_token else None
+        self.mask_token = nn.Parameter(torch.zeros(1, config.hidden_size)) if getattr(config, "use_mask_token", True) else None
         if self.registers:
             self.register_tokens = nn.Parameter(torch.zeros(1, config.num_register_tokens, config.hidden_size))
         self.patch_embeddings = Dinov2PatchEmbeddings(config)
@@ -115,26 +116,13 @@ class Dinov2SwiGLUFFN(nn.Module):
         return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
 
 
-class Dinov2DropPath(nn.Module):
-    def __init__(self, rate):
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, hidden_states):
-        if self.rate == 0.0 or not self.training:
-            return hidden_states
-        kept = torch.rand((hidden_states.shape[0], 1, 1), dtype=hidden_states.dtype, device=hidden_states.device)
-        kept = torch.floor(kept + 1 - self.rate)
-        return hidden_states.div(1 - self.rate) * kept
-
-
 class Dinov2Layer(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.norm1 = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.attention = Dinov2Attention(config)
         self.layer_scale1 = Dinov2LayerScale(config)
-        self.drop_path = Dinov2DropPath(config.drop_path_rate) if config.drop_path_rate > 0.0 else nn.Identity()
+        self.drop_path = scaled_drop_path(config.drop_path_rate)
         self.norm2 = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.mlp = Dinov2SwiGLUFFN(config) if config.use_swiglu_ffn else Dinov2MLP(config)
         self.layer_scale2 = Dinov2LayerScale(config)

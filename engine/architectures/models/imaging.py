@@ -21,6 +21,25 @@ class DropPath(nn.Module):
         return x * kept
 
 
+class ScaledDropPath(nn.Module):
+    """The same, the branch scaled before it is dropped: one more result of its size is kept."""
+
+    def __init__(self, rate=0.0):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        if self.rate == 0.0 or not self.training:
+            return x
+        drawn = torch.rand((x.shape[0],) + (1,) * (x.dim() - 1), dtype=x.dtype, device=x.device)
+        kept = torch.floor(drawn + (1.0 - self.rate))
+        return x.div(1.0 - self.rate) * kept
+
+
+def scaled_drop_path(rate):
+    return ScaledDropPath(rate) if rate > 0.0 else nn.Identity()
+
+
 def path_rates(rate, depth):
     """Linearly growing rates, one a block."""
     return [rate * index / max(1, depth - 1) for index in range(depth)]

@@ -250,8 +250,8 @@ def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, out
 
 
 @both
-def baddbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
-    return addmm(x, a, b)
+def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+    return addmm(x, batch1, batch2)
 
 
 @both
