@@ -103,6 +103,7 @@ class StatementTree:
         upper, lower = body[at].line, there[position].line
         body[at].line = below_blank_lines(blank_lines(upper), lower)
         there[position].line = below_blank_lines(blank_lines(lower), upper)
+        body[at].key, there[position].key = there[position].key, body[at].key
 
     def wrap(self, nodes: Sequence[ast.stmt], context: str) -> None:
         """Puts neighbours of one block under `with context:`; comments above the first stay above."""
@@ -119,8 +120,7 @@ class StatementTree:
 
     def edits(self) -> list[Edit]:
         """The lines that differ after the changes."""
-        bodies = {suite: [slot.line for slot in slots] for suite, slots in self._bodies.items()}
-        rebuilt = self.root.visit(_Rebuild(self._visited, bodies))
+        rebuilt = self.root.visit(_Rebuild(self._visited, self._bodies))
         assert isinstance(rebuilt, cst.Module)
         return line_edits(self._text, rebuilt.code, self._first_line)
 
@@ -181,7 +181,7 @@ def _blocks(node: ast.AST, line: cst.CSTNode) -> Iterator[tuple[Sequence[ast.stm
 class _Rebuild(cst.CSTTransformer):
     """Puts changed blocks in place, visiting only the nodes that lead to them."""
 
-    def __init__(self, visited: set[int], bodies: dict[int, list[Line]]) -> None:
+    def __init__(self, visited: set[int], bodies: dict[int, list[Slot]]) -> None:
         super().__init__()
         self._visited, self._bodies = visited, bodies
 
@@ -192,9 +192,12 @@ class _Rebuild(cst.CSTTransformer):
         body = self._bodies.get(id(original_node))
         if body is None:
             return updated_node
-        # A statement that was left as it was may hold a changed block.
+        # A statement that stayed, with other lines above it perhaps, may hold a changed block.
         fresh = {id(old): new for old, new in zip(original_node.body, updated_node.body, strict=True)}
-        return updated_node.with_changes(body=[fresh.get(id(line), line) for line in body])
+        lines = [
+            _with_leading(fresh[slot.key], slot.line.leading_lines) if slot.key in fresh else slot.line for slot in body
+        ]
+        return updated_node.with_changes(body=lines)
 
 
 def blank_lines(line: Line) -> Sequence[cst.EmptyLine]:

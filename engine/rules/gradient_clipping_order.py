@@ -8,6 +8,7 @@ from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration, nearest_before
 from engine.rules.facts.text import new_line
 from engine.rules.facts.training import StepScope, clears, modulo_guard, step_scopes
+from engine.rules.remedies.order import clip_before_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, ClipGradients, Event, OptimizerStep, Unscale, ZeroGrad
@@ -75,6 +76,7 @@ def _late(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterato
             clip.place,
             "Clipping comes after the optimizer's step: the step has used the unclipped gradients.",
             (Step(step.place, "the step"), Step(backward.place, "the backward that it uses")),
+            fix=clip_before_step(clip, step),
         )
     first = next((e for e in inside if isinstance(e, Backward)), None)
     if first is not None and clip.index < first.index < step.index and not clip.loops[len(first.loops) :]:
@@ -82,6 +84,7 @@ def _late(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterato
             clip.place,
             "Clipping comes before the backward that makes the gradients: the step uses them unclipped.",
             (Step(first.place, "the backward"), Step(step.place, "the step")),
+            fix=clip_before_step(clip, step),
         )
 
 
@@ -96,4 +99,5 @@ def _each_micro_batch(events: list[Event], clip: ClipGradients, scope: StepScope
         clip.place,
         "Clipping after each micro-batch also shrinks what earlier ones have accumulated; clip once, before the step.",
         (Step(guard.place, "the step is taken only when this holds"), Step(scope.step.place, "the step")),
+        fix=clip_before_step(clip, scope.step),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import same
 from engine.rules.facts.order import nearest_before
 from engine.rules.facts.text import new_line, replace, source_of
+from engine.rules.remedies.order import built_before
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Event, OptimizerStep, ScalerCreated, ScalerStep, ScalerUpdate, Unscale
@@ -60,6 +61,7 @@ def _built_in_loop(trace: Trace) -> Iterator[Draft]:
                 created.place,
                 "A new scaler in each step starts at the initial scale again: it never adapts. Build it once.",
                 (Step(loop.place, "the training loop"),),
+                fix=built_before(created, loop),
             )
 
 

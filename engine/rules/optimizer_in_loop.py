@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.order import built_before
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import OptimizerCreated
@@ -22,4 +23,5 @@ def check(trace: Trace) -> Iterator[Draft]:
             created.place,
             "A new optimizer in each step starts without moments or momentum. Build it once, before the loop.",
             (Step(loop.place, "the training loop"),),
+            fix=built_before(created, loop),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import modules_behind, same
+from engine.rules.remedies.order import built_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import MethodCall, OptimizerCreated, Store
@@ -30,6 +31,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "parameters "
                 "of the old layer, and the new one is never updated. Build the optimizer after the model is complete.",
                 (Step(store.place, "the layer is replaced here"),),
+                fix=built_after(created, store),
             )
             break
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
 from engine.rules.facts.text import remove_lines
+from engine.rules.remedies.order import once_per_epoch, schedule_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
 from engine.trace.events import OptimizerStep, SchedulerStep
@@ -66,6 +67,14 @@ def _before_optimizer(trace: Trace, step: SchedulerStep) -> Iterator[Draft]:
         "The schedule is stepped before the optimizer in each pass: the first learning rate is skipped. Step it after "
         "the optimizer.",
         (Step(optimizer_steps[0].place, "the optimizer's first step comes later"),),
+        fix=schedule_after(step, optimizer_steps[-1]) if _only(trace, step) else None,
+    )
+
+
+def _only(trace: Trace, step: SchedulerStep) -> bool:
+    """Whether the schedule is stepped nowhere else."""
+    return all(
+        other.place == step.place or not same(other.scheduler, step.scheduler) for other in trace.of(SchedulerStep)
     )
 
 
@@ -85,6 +94,7 @@ def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
         step.place,
         f"This {name} counts epochs and is stepped in each batch: the learning rate decays within the first epochs.",
         (Step(step.scheduler.origin.place, "built with a number of epochs"), Step(counted.place, "the epochs")),
+        fix=once_per_epoch(step, batch),
     )
 
 

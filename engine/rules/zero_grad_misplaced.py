@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration, nearest_before
 from engine.rules.facts.training import StepScope, backwards_before, modulo_guard, step_scopes
+from engine.rules.remedies.order import clear_after_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Event, OptimizerStep, ZeroGrad
@@ -18,9 +19,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         for events in by_iteration(scope.events, scope.loop)[:1]:
             for zero in events:
                 if isinstance(zero, ZeroGrad) and _certainly_clears(zero, scope.step) and not zero.excludes(scope.step):
-                    yield from _erased(events, zero, scope)
-                    yield from _micro_batch(zero, scope)
-                    yield from _accumulate_context(events, zero, scope)
+                    yield from _erased(trace, events, zero, scope)
+                    yield from _micro_batch(trace, zero, scope)
+                    yield from _accumulate_context(trace, events, zero, scope)
 
 
 def _certainly_clears(zero: ZeroGrad, step: OptimizerStep) -> bool:
@@ -29,7 +30,7 @@ def _certainly_clears(zero: ZeroGrad, step: OptimizerStep) -> bool:
     return not modules_behind(step.optimizer).isdisjoint(identities(zero.target))
 
 
-def _erased(events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+def _erased(trace: Trace, events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     step = scope.step
     if zero.index > step.index:
         return
@@ -45,10 +46,11 @@ def _erased(events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[D
         zero.place,
         "Gradients are cleared between the backward and the step: the optimizer sees none of them.",
         (Step(backward.place, "computed here"), Step(step.place, "used only here")),
+        fix=clear_after_step(trace, zero, step),
     )
 
 
-def _micro_batch(zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+def _micro_batch(trace: Trace, zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     guard = modulo_guard(scope.step, scope.loop)
     if guard is None or zero.guarded("modulo") or scope.loop not in zero.loops or zero.loop is not scope.step.loop:
         return
@@ -60,10 +62,11 @@ def _micro_batch(zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
         "Gradients are cleared in each iteration while the optimizer steps only every "
         f"{f'`{guard.divisor}`' if guard.divisor else 'n'} iterations: only the last micro-batch counts.",
         (Step(guard.place, "steps only when this holds"), Step(backwards[0].place, "the backward of each micro-batch")),
+        fix=clear_after_step(trace, zero, scope.step),
     )
 
 
-def _accumulate_context(events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
+def _accumulate_context(trace: Trace, events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     context = zero.context("accumulate")
     if context is None or zero.index > scope.step.index:
         return
@@ -76,4 +79,5 @@ def _accumulate_context(events: list[Event], zero: ZeroGrad, scope: StepScope) -
         "Under `accumulate` the optimizer clears only in the iteration that synchronises: before its backward, that "
         "drops what the earlier micro-batches have accumulated. Clear after the step.",
         (Step(context.place, "accumulating here"), Step(scope.step.place, "the step")),
+        fix=clear_after_step(trace, zero, scope.step),
     )
