@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.activations import activation_of, applied
+from engine.rules.remedies.activations import with_logits, without_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
 from engine.trace.events import LossCall
@@ -22,6 +23,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                     "predictions are "
                     "squeezed into (0.5, 0.73). Pass the logits.",
                     applied(activation, loss, "the sigmoid"),
+                    fix=without_activation(trace, activation, loss),
                 )
         elif loss.kind == "binary_cross_entropy":
             activation = activation_of(loss.input, "logits", "log-probabilities", "log-sigmoid")
@@ -32,4 +34,5 @@ def check(trace: Trace) -> Iterator[Draft]:
                     "a likelihood. "
                     "Use `binary_cross_entropy_with_logits`.",
                     applied(activation, loss, "the last layer"),
+                    fix=with_logits(trace, loss) if activation.kind == "logits" else None,
                 )

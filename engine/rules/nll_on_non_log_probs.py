@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.activations import activation_of, applied
+from engine.rules.remedies.activations import log_of_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
 from engine.trace.events import LossCall
@@ -26,4 +27,5 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"nll_loss expects log-probabilities and is given the output of {named}: the value is no likelihood and "
             "gradients point the wrong way. Use `log_softmax`, or `cross_entropy` on logits.",
             applied(activation, loss, named),
+            fix=log_of_activation(trace, activation, loss) if activation.kind == "probabilities" else None,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.activations import activation_of, applied
+from engine.rules.remedies.activations import without_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Activation, LossCall
@@ -23,6 +24,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "no gradient. "
                 "Leave the last layer linear.",
                 applied(activation, loss, "the relu"),
+                fix=without_activation(trace, activation, loss),
             )
     for softmax in trace.of(Activation):
         relu = softmax.input.activation if softmax.kind == "log_softmax" and softmax.input is not None else None

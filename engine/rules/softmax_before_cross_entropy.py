@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.activations import activation_of, applied
+from engine.rules.remedies.activations import without_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
 from engine.trace.events import LossCall
@@ -22,4 +23,5 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"This cross-entropy applies log-softmax to an input that a {named} has already normalised: gradients "
             "become small and the loss can not reach zero. Pass the logits.",
             applied(activation, loss, named),
+            fix=without_activation(trace, activation, loss),
         )
