@@ -36,6 +36,9 @@ _CALLED_BY_SYNTAX = frozenset(
     ["forward", "__call__", "__iter__", "__next__", "__getitem__", "__len__", "__enter__", "__exit__", "__init__"]
 )
 
+#: Methods that a framework's own loop calls, by the family of their class.
+_FRAMEWORK_HOOKS = frozenset([("hf-trainer", "compute_loss")])
+
 
 class Interpreter(Loading):
     """Runs the analysis of one project."""
@@ -78,7 +81,13 @@ class Interpreter(Loading):
             while position < len(self.functions):
                 function = self.functions[position]
                 position += 1
-                if id(function.node) in self.reached or function.path not in paths:
+                if function.path not in paths:
+                    continue
+                if self._called_by_framework(function):
+                    if not likely_called:
+                        self._run_root(function)
+                    continue
+                if id(function.node) in self.reached:
                     continue
                 names = called.get(function.name, set())
                 is_called = bool(names - {id(function.node)}) or function.name in _CALLED_BY_SYNTAX
@@ -89,6 +98,11 @@ class Interpreter(Loading):
             # A class whose methods were all reached still has a shape of its own that rules ask for.
             if cls.family in ("module", "lightning-module") and id(cls) not in self.shared_instances:
                 self._shared_instance(cls)
+
+    @staticmethod
+    def _called_by_framework(function: FunctionValue) -> bool:
+        """Whether a framework's loop calls it with arguments that the project's own calls need not have."""
+        return function.owner is not None and (function.owner.family, function.name) in _FRAMEWORK_HOOKS
 
     def _called_names(self) -> dict[str, set[int]]:
         """For each called name, the functions (by node) in which the calls stand."""
@@ -140,6 +154,14 @@ class Interpreter(Loading):
                 function = wrapped if isinstance(wrapped, FunctionValue) else function
             inner = self.new_frame(function)
             self._symbolic_parameters(inner, function)
+            if self._called_by_framework(function):
+                self.emit(
+                    events.FrameworkHook,
+                    function.place,
+                    name=function.name,
+                    cls=function.owner,
+                    parameters=dict(inner.env),
+                )
             self.run_function(inner, function, function.node)
         except BudgetSpent:
             self.trace.truncated.add(function.path)

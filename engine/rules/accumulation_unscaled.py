@@ -7,14 +7,28 @@ from collections.abc import Iterator
 from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Guard, Step, Trace
-from engine.trace.events import Backward, Divided, InPlaceUpdate, LossCall, OptimizerStep, ZeroGrad
+from engine.project import UnreadableFile
+from engine.trace import ClassValue, Container, Guard, Step, Trace, Value
+from engine.trace.events import (
+    Backward,
+    Divided,
+    Event,
+    FrameworkHook,
+    FrameworkTrainer,
+    InPlaceUpdate,
+    LossCall,
+    MethodCall,
+    OptimizerStep,
+    Return,
+    ZeroGrad,
+)
 
 _SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
 
 
 @rule("PF202", "accumulation-unscaled", "error", "Accumulated gradients are a sum where a mean is meant")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _trainer_losses(trace)
     for scope in step_scopes(trace):
         guard = modulo_guard(scope.step, scope.loop)
         if guard is None:
@@ -36,6 +50,61 @@ def check(trace: Trace) -> Iterator[Draft]:
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
                 fix=_fix(trace, backward, guard),
             )
+
+
+def _trainer_losses(trace: Trace) -> Iterator[Draft]:
+    """A loss of a Hugging Face Trainer that leaves out the number of items it is to be divided by.
+
+    Since transformers 4.46 the Trainer passes `num_items_in_batch`, and divides by the number of accumulation steps
+    only where the model's forward does not take it: `Trainer.training_step`, `model_accepts_loss_kwargs`.
+    """
+    for hook in trace.of(FrameworkHook):
+        given = hook.parameters.get("num_items_in_batch")
+        if hook.name != "compute_loss" or given is None or _handles_accumulation(trace, hook.cls):
+            continue
+        played = [event for event in trace.after(hook) if isinstance(event, Event)]
+        finished = any(isinstance(event, Return) and event.place.path == hook.place.path for event in played)
+        if not finished or any(_passes_on(event, given) for event in played):
+            continue
+        accumulates = next((a for a in trace.of(FrameworkTrainer) if _accumulation_steps(a) > 1), None)
+        yield Draft(
+            hook.place.start,
+            "This loss does not use `num_items_in_batch`. For a model whose forward takes loss arguments the Trainer "
+            "then does not divide by the number of accumulation steps either: gradients are a sum over micro-batches. "
+            "Divide by `num_items_in_batch`, or set `self.model_accepts_loss_kwargs = False` in `__init__`.",
+            (Step(accumulates.place, "gradients are accumulated"),) if accumulates else (),
+            severity="warning" if accumulates else "note",
+        )
+
+
+def _handles_accumulation(trace: Trace, cls: ClassValue) -> bool:
+    """Whether the class, or one it derives from, scales by itself or tells the Trainer to."""
+    for base in cls.lineage():
+        if "training_step" in base.methods:
+            return True
+        try:
+            if "model_accepts_loss_kwargs" in trace.project.read_text(base.path):
+                return True
+        except UnreadableFile:
+            return True
+    return cls.bases_unknown
+
+
+def _passes_on(event: Event, given: Value) -> bool:
+    """Whether a value takes part in an event, or the base class's own loss is asked for."""
+    if isinstance(event, MethodCall) and event.receiver.op == "super" and event.method == "compute_loss":
+        return True
+    held: list[Value] = []
+    for item in vars(event).values():
+        for part in item.values() if isinstance(item, dict) else item if isinstance(item, tuple) else (item,):
+            if isinstance(part, Value):
+                held += [part, *part.elements()] if isinstance(part, Container) else [part]
+    return any(ancestor is given for value in held for ancestor in value.ancestors(limit=60))
+
+
+def _accumulation_steps(arguments: FrameworkTrainer) -> int:
+    steps = arguments.keywords.get("gradient_accumulation_steps") if arguments.what == "arguments" else None
+    return steps.constant if steps is not None and isinstance(steps.constant, int) else 1
 
 
 def _inner_loop(trace: Trace, scope: StepScope) -> Iterator[Draft]:

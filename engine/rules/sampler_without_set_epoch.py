@@ -30,7 +30,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         around = epoch.loops[-1]
         # The number is at hand where the data is read; a `while` has none to hand on.
         yield Draft(
-            around.header if around.kind == "while" else epoch.subject.header,
+            around.place.start if around.kind == "while" else epoch.subject.place.start,
             "The sampler of this data shuffles with its epoch number, and no `set_epoch()` was found: every "
             "epoch visits the data in the same order. Call `sampler.set_epoch(epoch)` at the start of each epoch.",
             (

@@ -488,6 +488,17 @@ class FrameworkTrainer(Event):
 
 
 @dataclass(eq=False)
+class FrameworkHook(Event):
+    """The start of a method of the project that a framework's own loop calls: `compute_loss` of a Hugging Face Trainer.
+
+    `cls` defines it; `parameters` holds what the framework passes, by name."""
+
+    name: str = ""
+    cls: ClassValue = None  # type: ignore[assignment]
+    parameters: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class HookRegistered(Event):
     """`register_post_accumulate_grad_hook` and relatives: `function` is called by autograd."""
 

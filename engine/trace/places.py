@@ -22,6 +22,11 @@ class Place:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}"
 
+    @property
+    def start(self) -> Place:
+        """Where it starts, without its body: the place to point at for a loop or a function."""
+        return Place(self.path, self.line, self.column)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -54,11 +59,6 @@ class Loop:
     condition: str = ""
     #: Whether the loop is (also) left early by break or return.
     breaks: bool = False
-
-    @property
-    def header(self) -> Place:
-        """Where the loop starts, without its body."""
-        return Place(self.place.path, self.place.line, self.place.column)
 
 
 GuardKind = Literal["condition", "rank", "modulo", "debug", "except", "loop-else", "case"]
