@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import call_in_loop
+from engine.rules.remedies.detaching import detached_state
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Place, Step, Trace, Value
 from engine.trace.events import Backward, Forward, Return
@@ -35,6 +36,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                         Step(part.place, "made here, in the previous iteration"),
                         Step(loop.place, "a backward runs in each"),
                     ),
+                    fix=detached_state(place, part, loop) if place == forward.place else None,
                 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.detaching import attached
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Detach, Forward, LossCall, OptimizerStep
@@ -116,6 +117,7 @@ def _generator_cut(trace: Trace, detaches: list[Detach], forwards: dict[int, For
                             Step(loss.place, 'the loss that asks for "real"'),
                             Step(backward.place, "back-propagated here"),
                         ),
+                        fix=attached(detach),
                     )
                     break
 

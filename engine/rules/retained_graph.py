@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from engine.rules.facts.identity import reported_at
 from engine.rules.facts.retention import kept_graphs
 from engine.rules.facts.text import append, together
+from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Place, Step, Trace
@@ -55,7 +56,9 @@ def _remedy(trace: Trace, place: Place, group: list[Store]) -> FixMaker | None:
     store = group[0]
     if store.loops and not any(loop.trains for loop in store.loops):
         return without_gradients(trace, store.place, store.crossing[-1] if store.crossing else store.loops[0])
-    return together("Keep the value without its graph", *map(_fix, group)) if place == store.place else None
+    if place != store.place:
+        return detached_argument(place, store.value) if len(group) == 1 else None
+    return together("Keep the value without its graph", *map(_fix, group))
 
 
 def _fix(store: Store) -> FixMaker | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import same
 from engine.rules.facts.order import by_iteration
 from engine.rules.facts.training import clears
+from engine.rules.remedies.detaching import detached_sample, detached_target
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Event, Forward, LossCall, OptimizerStep, ZeroGrad
@@ -51,6 +52,7 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
                 Step(bootstrap.place, "the same network, gradients recorded"),
                 Step(loss.place, "used as the target here"),
             ),
+            fix=detached_target(loss) if loss.place.path == target.place.path else None,
         )
 
 
@@ -71,9 +73,10 @@ def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator
             for e in events
         ):
             continue
-        shared = _generated(first.loss, second.loss, forwards)
-        if shared is None or first.excludes(second):
+        found = _generated(first.loss, second.loss, forwards)
+        if found is None or first.excludes(second):
             continue
+        shared, judged = found
         yield Draft(
             first.place,
             "This backward also reaches the network that the other optimizer updates: its gradients are still "
@@ -83,11 +86,12 @@ def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator
                 Step(shared.place, "generated here, with its graph"),
                 Step(other.place, "steps on both losses' gradients"),
             ),
+            fix=detached_sample(judged, shared.output) if judged.place.path == first.place.path else None,
         )
 
 
-def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> Forward | None:
-    """A forward pass whose output both losses reach through another network."""
+def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> tuple[Forward, Forward] | None:
+    """A forward pass whose output both losses reach through another network, and that one's pass in the first."""
     in_second = {id(value) for value in second.graph_ancestors()}
     chain = [value for value in first.graph_ancestors() if id(value) in forwards]
     for value in chain:
@@ -98,5 +102,5 @@ def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> For
             if v is not value and not same(forwards[id(v)].module, forward.module) and value in v.parents
         ]
         if judged and id(value) in in_second:
-            return forward
+            return forward, judged[0]
     return None

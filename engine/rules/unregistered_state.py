@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.remedies.registration import built_once, registered_buffer, registered_list
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
 from engine.trace.events import ModuleCreated, ModuleDefined, Store, Transfer
@@ -28,6 +29,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "`.to()` do not "
                 f"see them, so they are neither trained, saved nor moved. Use `{remedy}`.",
                 (Step(value.place, "made here"),) if value.place != place else (),
+                fix=registered_list(attribute, kind, value, place),
             )
     for created in trace.of(ModuleCreated):
         if created.inside_forward and _matters(created.module):
@@ -35,6 +37,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 created.place,
                 "This module is built in each forward pass: it is always in training mode and its parameters, if any, "
                 "are new each time. Build it in `__init__`.",
+                fix=built_once(created.place),
             )
 
 
@@ -74,6 +77,9 @@ def _plain_tensor(trace: Trace, attribute: str, value: Value, defined: ModuleDef
             "it to the device. Register it as a buffer.",
             (Step(value.place, "made here"),),
             severity="warning",
+            fix=registered_buffer(attribute, value, value.place.path)
+            if value.place.path == transfer.place.path
+            else None,
         )
         return
 
