@@ -300,7 +300,7 @@ class Interpreter(Loading):
         if isinstance(kind, ClassValue):
             if id(kind) in self.shared_instances or (kind.family and kind.family != "dataclass") or kind.methods:
                 shared = self._shared_instance(kind)
-                shared.uses.add("annotated")
+                shared.use("annotated")
                 return shared
         elif isinstance(kind, External):
             value.role = _ANNOTATED.get(kind.qualified)

@@ -307,7 +307,7 @@ class Attributes(Machine):
 
     def element_of(self, value: Value, node: ast.AST) -> Value:
         """What iterating over a value yields."""
-        value.uses.add("for")
+        value.use("for")
         if isinstance(value, Choice):
             options = [o for o in value.options() if not o.is_constant] or list(value.options())
             result = self.element_of(options[0], node)

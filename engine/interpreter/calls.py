@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
@@ -32,7 +33,7 @@ class Calls(Library):
     def call(
         self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool = False
     ) -> Value:
-        callee.uses.add("()")
+        callee.use("()")
         if isinstance(callee, Choice):
             options = [o for o in callee.options() if not o.is_constant] or list(callee.options())
             result: Value | None = None
@@ -186,7 +187,7 @@ class Calls(Library):
         value = arguments[0] if arguments else self.make(node, "unknown")
         children = [c for k, c in module.attributes.items() if k.isdigit() or c.role == "module" or "()" in c.uses]
         for child in children:
-            child.uses.add("()")
+            child.use("()")
             for option in child.options():
                 if option.role == "module":
                     value = self._compute_quietly(option, value, node)
@@ -245,7 +246,7 @@ class Calls(Library):
         kind: str,
         operand: Value | None,
         target: Value | None,
-        keywords: dict[str, Value],
+        keywords: Mapping[str, Value],
         node: ast.AST,
         made: Value | None = None,
     ) -> Value:

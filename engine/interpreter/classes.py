@@ -208,7 +208,7 @@ class Classes(Calls):
                 for index, value in enumerate(arguments):
                     self.set_attribute(target, str(index), value)
             if target.role == "loader":
-                target.keywords.update(keywords)
+                target.keywords = {**target.keywords, **keywords}
             return self.constant(node, None)
         if method in ("train", "eval", "zero_grad", "step", "parameters", "state_dict", "load_state_dict", "to"):
             return self.call_known_method(target, method, arguments, keywords, node)

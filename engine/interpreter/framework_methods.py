@@ -64,7 +64,7 @@ class FrameworkMethods(ContainerMethods):
             if stored is None:
                 stored = self.make(node, kind, role=role, made_by=f"lightning.{kind}", name=f"self.{kind}()")
                 stored.member_of = receiver
-                receiver.attributes[f"{kind}()"] = stored
+                receiver.put(f"{kind}()", stored)
             return stored
         if kind == "engine-step":
             self.emit(events.OptimizerStep, node, optimizer=receiver, via="engine")

@@ -50,7 +50,7 @@ class Library(BuiltinCalls):
         self, qualified: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value:
         for value in (*arguments, *keywords.values()):
-            value.uses.add("arg:" + qualified)
+            value.use("arg:" + qualified)
         if qualified.startswith("builtins."):
             return self._builtin(qualified[9:], arguments, keywords, node, discarded)
         effect = call_effect(qualified)
@@ -152,7 +152,7 @@ class Library(BuiltinCalls):
             for index, child in enumerate(children):
                 if child.op == "starred":
                     child = self.element_of(child.parents[0], node) if child.parents else child
-                child.uses.add("()")
+                child.use("()")
                 self.set_attribute(made, str(index), child)
             for value in a:
                 if isinstance(value, Container):
@@ -580,7 +580,8 @@ class Library(BuiltinCalls):
         made = self.make(node, "construct", (inner,), role=inner.role, made_by=qualified, cls=inner.cls)
         made.wrapped, made.wrapping, made.name = inner, "copy", inner.name
         for name, child in inner.attributes.items():
-            made.attributes.setdefault(name, child)
+            if name not in made.attributes:
+                made.put(name, child)
         if inner.role == "tensor" or self.tensorish(inner):
             made.wrapped, made.wrapping = None, ""
         return made

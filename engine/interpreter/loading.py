@@ -160,7 +160,7 @@ class Loading(Methods):
             if holder is None:
                 self.bind_import(part, current)
             else:
-                holder.attributes[part] = current
+                holder.put(part, current)
                 self.heap[(id(holder), part)] = current
             holder = current
 

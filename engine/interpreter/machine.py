@@ -177,7 +177,7 @@ class Machine:
 
     def set_attribute(self, target: Value, name: str, value: Value) -> None:
         self.heap[(id(target), name)] = value
-        target.attributes[name] = value
+        target.put(name, value)
 
     def get_attribute(self, target: Value, name: str) -> Value | None:
         found = self.heap.get((id(target), name))

@@ -65,7 +65,7 @@ class Methods(FrameworkMethods):
             return self._on_external(receiver, method, arguments, keywords, node, discarded)
         if isinstance(receiver, Namespace):
             return self.call(self.attribute(receiver, method, node), arguments, keywords, node, discarded)
-        receiver.uses.add(method)
+        receiver.use(method)
         own = self.call_own_method(receiver, method, arguments, keywords, node)
         if own is not None:
             return own
@@ -101,7 +101,7 @@ class Methods(FrameworkMethods):
     ) -> Value:
         options = [o for o in receiver.options() if not (o.is_constant and o.constant is None)]
         result: Value | None = None
-        receiver.uses.add(method)
+        receiver.use(method)
         for option in options or receiver.options():
             one = self.call_method(option, method, a, k, node, discarded)
             result = one if result is None else join_values(result, one)
@@ -285,7 +285,7 @@ class Methods(FrameworkMethods):
             equation = operand.constant if operand is not None else None
             if isinstance(equation, str) and "->" in equation and "." not in equation:
                 result.shape = (None,) * len(equation.split("->")[1].replace(" ", ""))
-                result.keywords["equation"] = operand  # type: ignore[assignment]
+                result.keywords = {**result.keywords, "equation": operand}  # type: ignore[dict-item]
         elif op in ("mean", "sum", "max", "min", "norm") and len(a) + len(k) == 0:
             result.shape = ()
         elif operand is not None and operand.shape is not None:
@@ -321,11 +321,11 @@ class Methods(FrameworkMethods):
             via, through = "scaler", receiver.member_of
             loss = receiver.parents[0]
         elif receiver.role is None:
-            receiver.uses.add("backward")
+            receiver.use("backward")
         return self.backward(loss, via, bound, node, through)
 
     def _framework_backward(self, receiver: Value, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value:
-        receiver.uses.add("backward(loss)")
+        receiver.use("backward(loss)")
         return self.backward(a[0], "framework", k, node, receiver)
 
     @staticmethod
@@ -356,7 +356,7 @@ class Methods(FrameworkMethods):
             self._scaler_step(receiver, a[0], node)
             return self.make(node, "unknown")
         if a and isinstance(a[0], FunctionValue):
-            receiver.uses.add("step(closure)")
+            receiver.use("step(closure)")
             result = self._opaque_method(receiver, method, a, k, node, discarded)
             self.call(a[0], [], {}, node)
             return result

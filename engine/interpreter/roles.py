@@ -258,7 +258,7 @@ def _infer_prepared(value: Value) -> None:
             value.role = "module"
 
 
-def _used_as_module(uses: set[str], called: bool) -> bool:
+def _used_as_module(uses: frozenset[str], called: bool) -> bool:
     if "train" in uses and called:
         return True
     if any(use.startswith(("arg:torch.nn.parallel", "arg:torch.nn.DataParallel")) for use in uses):
@@ -469,7 +469,7 @@ def _crossings(trace: Trace) -> None:
             holders = [
                 v for v in (event.container if event.how != "attribute" else None, event.result) if v is not None
             ]
-            reset: set[int] = set()
+            reset: frozenset[int] = frozenset()
             for holder in holders:
                 reset |= holder.reset_in
             if event.how == "attribute":

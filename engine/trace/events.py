@@ -14,7 +14,7 @@ from engine.trace.places import Context, Guard, Loop, Place, Root
 from engine.trace.values import ClassValue, Value
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Event:
     place: Place
     root: Root
@@ -52,7 +52,7 @@ class Event:
         return tuple(loop for loop in self.loops if loop in other.loops)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Forward(Event):
     """A module is called (or one of its own computing methods: `method` is then its name)."""
 
@@ -68,7 +68,7 @@ class Forward(Event):
     bypasses: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Backward(Event):
     """`via`: `tensor`, `scaler` (scaled loss), `accelerator`, `fabric`, `lightning`, `deepspeed`, `trainer`."""
 
@@ -82,7 +82,7 @@ class Backward(Event):
     loss_place: Place | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class AutogradGrad(Event):
     output: Value | None = None
     inputs: Value | None = None
@@ -90,7 +90,7 @@ class AutogradGrad(Event):
     retain_graph: bool | None = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class OptimizerCreated(Event):
     """`optimizer.made_by` names the class; `optimizer.of` the modules; `optimizer.keywords` the arguments."""
 
@@ -98,7 +98,7 @@ class OptimizerCreated(Event):
     parameters: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class OptimizerStep(Event):
     """`via`: `direct`, `scaler`, `engine` (DeepSpeed). `closure` if one is passed."""
 
@@ -108,7 +108,7 @@ class OptimizerStep(Event):
     closure: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ZeroGrad(Event):
     """Gradients cleared: of an optimizer, a module, or (`how` = "grad") by setting or zeroing `.grad` itself."""
 
@@ -116,7 +116,7 @@ class ZeroGrad(Event):
     how: str = "zero_grad"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ClipGradients(Event):
     """`of`: the modules or optimizers whose parameters are clipped. `how`: `norm`, `value`, or a framework's name."""
 
@@ -128,19 +128,19 @@ class ClipGradients(Event):
     measures_only: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Unscale(Event):
     scaler: Value = None  # type: ignore[assignment]
     optimizer: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ScalerCreated(Event):
     scaler: Value = None  # type: ignore[assignment]
     enabled: bool | None = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ScalerStep(Event):
     """Accompanied by an OptimizerStep with via=`scaler`."""
 
@@ -148,24 +148,24 @@ class ScalerStep(Event):
     optimizer: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ScalerUpdate(Event):
     scaler: Value = None  # type: ignore[assignment]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SchedulerCreated(Event):
     scheduler: Value = None  # type: ignore[assignment]
     optimizer: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SchedulerStep(Event):
     scheduler: Value = None  # type: ignore[assignment]
     arguments: tuple[Value, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Store(Event):
     """A value is kept.
 
@@ -188,7 +188,7 @@ class Store(Event):
     inplace: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ModeChange(Event):
     """`mode`: `train`, `eval`, or `restored`/"" where given at run time (`net.train(was)`)."""
 
@@ -196,7 +196,7 @@ class ModeChange(Event):
     mode: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class GradModeChange(Event):
     """A grad-mode context entered (`how` names it), or called as a function without `with` (`discarded`)."""
 
@@ -205,7 +205,7 @@ class GradModeChange(Event):
     discarded: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class DeviceSync(Event):
     """The host waits for the device. `how`: `item`, `cpu`, `numpy`, `tolist`, `float`, `int`, `bool` (a tensor as a
     condition), `print`, `format`, `synchronize`, `empty_cache`, `gc`, `nonzero`."""
@@ -214,7 +214,7 @@ class DeviceSync(Event):
     value: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Transfer(Event):
     """`.to/.cuda/.cpu`. `device` is the destination if known ("cuda", "cpu", "" unknown)."""
 
@@ -226,7 +226,7 @@ class Transfer(Event):
     discarded: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class LoaderBuilt(Event):
     """`loader.keywords` holds DataLoader's arguments under their own names, positional ones too. `complete` is False
     where `**kwargs` of unknown content are passed."""
@@ -235,18 +235,18 @@ class LoaderBuilt(Event):
     complete: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SamplerBuilt(Event):
     sampler: Value = None  # type: ignore[assignment]
     complete: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SetEpoch(Event):
     target: Value = None  # type: ignore[assignment]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Iterate(Event):
     """A loop starts: what it runs over. Stands before the loop's own events, outside of the loop."""
 
@@ -254,7 +254,7 @@ class Iterate(Event):
     iterates: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Collective(Event):
     """`name`: all_reduce, barrier, gather_for_metrics ...; `library`: torch, accelerate, fabric, lightning, horovod."""
 
@@ -265,7 +265,7 @@ class Collective(Event):
     library: str = "torch"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ProcessGroupInit(Event):
     """`how`: `init_process_group`, `accelerator`, `fabric`, `deepspeed` ..."""
 
@@ -273,12 +273,12 @@ class ProcessGroupInit(Event):
     backend: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SetDevice(Event):
     device: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Wrapped(Event):
     """`how`: `ddp`, `fsdp`, `data-parallel`, `compile`, `fabric`."""
 
@@ -287,7 +287,7 @@ class Wrapped(Event):
     wrapper: Value = None  # type: ignore[assignment]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Prepare(Event):
     """accelerate's prepare or fabric's setup: what was passed, and the framework object."""
 
@@ -297,7 +297,7 @@ class Prepare(Event):
     library: str = "accelerate"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Seed(Event):
     """`what`: subset of {torch, cuda, numpy, random}."""
 
@@ -308,7 +308,7 @@ class Seed(Event):
     how: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class RandomCall(Event):
     """Randomness drawn: `source` is torch, numpy or random. Parameter initialisation of modules counts (`name` =
     `init`). `generator` when one is passed."""
@@ -318,14 +318,14 @@ class RandomCall(Event):
     generator: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Save(Event):
     value: Value | None = None
     target: Value | None = None
     how: str = "torch.save"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Load(Event):
     source: Value | None = None
     map_location: Value | None = None
@@ -333,13 +333,13 @@ class Load(Event):
     how: str = "torch.load"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class LoadStateDict(Event):
     target: Value = None  # type: ignore[assignment]
     state: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class LossCall(Event):
     """`kind` is the functional name: cross_entropy, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div, mse_loss, ... `input.activation` tells what was applied to it. `made_at` where a loss module was built."""
@@ -352,7 +352,7 @@ class LossCall(Event):
     made_at: Place | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Activation(Event):
     """`kind`: softmax, log_softmax, sigmoid, logsigmoid, relu ...; `dim` if constant, `dim_given` if passed."""
 
@@ -364,7 +364,7 @@ class Activation(Event):
     made_at: Place | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FunctionalDropout(Event):
     """`training` is the argument if passed. `kind`: dropout, dropout2d, scaled_dot_product_attention, alpha_dropout."""
 
@@ -375,7 +375,7 @@ class FunctionalDropout(Event):
     in_module: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ModuleDefined(Event):
     """A class of the project that is an nn.Module, with what its methods assign to self.
 
@@ -388,7 +388,7 @@ class ModuleDefined(Event):
     unregistered: tuple[tuple[str, str, Value, Place], ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ModuleCreated(Event):
     """A torch.nn or project module is constructed. `inside_forward` when that happens in a module's forward."""
 
@@ -396,7 +396,7 @@ class ModuleCreated(Event):
     inside_forward: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class CheckpointCall(Event):
     """torch.utils.checkpoint. `function` is what is recomputed."""
 
@@ -405,7 +405,7 @@ class CheckpointCall(Event):
     use_reentrant: bool | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class CheckpointingEnabled(Event):
     """`gradient_checkpointing_enable()` on a model."""
 
@@ -413,7 +413,7 @@ class CheckpointingEnabled(Event):
     enabled: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class InPlaceUpdate(Event):
     """A tensor is changed in place by a method (`name_`), an augmented assignment (`+=`) or an item assignment."""
 
@@ -423,7 +423,7 @@ class InPlaceUpdate(Event):
     text: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Rebound(Event):
     """A loop variable over parameters is rebound (`p = p - lr * p.grad`): the parameter itself does not change."""
 
@@ -431,7 +431,7 @@ class Rebound(Event):
     value: Value = None  # type: ignore[assignment]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Detach(Event):
     """The graph ends here: detach, .data, numpy(), item(), torch.tensor(t), Variable(t.data), argmax ..."""
 
@@ -440,7 +440,7 @@ class Detach(Event):
     how: str = "detach"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class TensorCreated(Event):
     """torch.tensor/zeros/randn/...: `name` the function, `device` if given."""
 
@@ -450,7 +450,7 @@ class TensorCreated(Event):
     device_given: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class MetricUpdate(Event):
     """torchmetrics/evaluate objects: `how` is update, add_batch, compute, forward, reset."""
 
@@ -459,7 +459,7 @@ class MetricUpdate(Event):
     how: str = "update"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Report(Event):
     """A value leaves for a person: print, logger, progress bar, writer.add_scalar, wandb.log, self.log."""
 
@@ -468,7 +468,7 @@ class Report(Event):
     keywords: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class RequiresGradChange(Event):
     """`x.requires_grad = v`, `x.requires_grad_(v)` on a tensor, parameter or module."""
 
@@ -476,7 +476,7 @@ class RequiresGradChange(Event):
     enabled: bool | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FrameworkTrainer(Event):
     """A trainer that owns the loop is built or run. `library`: lightning, transformers, trl, ignite, composer, timm.
     `what`: `built`, `arguments` (TrainingArguments), `fit`, `train`, `validate`, `test`, `predict`."""
@@ -487,7 +487,7 @@ class FrameworkTrainer(Event):
     keywords: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FrameworkHook(Event):
     """The start of a method of the project that a framework's own loop calls: `compute_loss` of a Hugging Face Trainer.
 
@@ -498,7 +498,7 @@ class FrameworkHook(Event):
     parameters: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class HookRegistered(Event):
     """`register_post_accumulate_grad_hook` and relatives: `function` is called by autograd."""
 
@@ -507,7 +507,7 @@ class HookRegistered(Event):
     function_value: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Referenced(Event):
     """An expression statement that names a method without calling it (`opt.step`, `net.eval`)."""
 
@@ -515,7 +515,7 @@ class Referenced(Event):
     attribute: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class MethodCall(Event):
     """Any other method called on a value that is not followed into the project. `discarded`: result unused."""
 
@@ -531,7 +531,7 @@ class MethodCall(Event):
     bypasses: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FunctionCall(Event):
     """Any other call: of a library function (`name` is its qualified name), or of an unknown callable (`callee`)."""
 
@@ -547,14 +547,14 @@ class FunctionCall(Event):
     bypasses: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Return(Event):
     """A function returns; `value` what (None for bare returns)."""
 
     value: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Divided(Event):
     """`a / b`, `a * b`, `.div(b)`, `.mul(b)` where the left side may carry a graph: accumulation scaling shows here."""
 

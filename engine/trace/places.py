@@ -39,7 +39,7 @@ class Step:
 LoopKind = Literal["loader", "range", "while", "iterable", "literal", "comprehension"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Loop:
     """One loop of the source, entered from one calling context. Two events in the same Loop object share iterations.
 
@@ -107,7 +107,7 @@ class Context:
 RootKind = Literal["script", "function", "method"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Root:
     """A place where analysis starts: a file's top level, or a function or method that nothing else reaches."""
 

@@ -26,7 +26,7 @@ its name. `name` is for messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,20 @@ _VIEWS = frozenset(["forward-result"]) | frozenset(
 )
 
 
-@dataclass(eq=False)
+class _NoValues(dict[str, "Value"]):
+    """An empty mapping that can be shared: it never gets an entry."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __setitem__(self, key: str, value: Value) -> None:
+        raise TypeError("a shared mapping takes no entries")
+
+
+#: Most values never get a keyword, a use or an attribute: they share what is empty.
+NO_VALUES: Mapping[str, Value] = _NoValues()
+
+
+@dataclass(eq=False, slots=True)
 class Value:
     """A value with identity. `place` is where it was made; `parents` what it was made from."""
 
@@ -114,7 +127,7 @@ class Value:
     made_by: str = ""
     parents: tuple[Value, ...] = ()
     #: Arguments it was constructed with, by parameter name where known, else by position ("0", "1" ...).
-    keywords: dict[str, Value] = field(default_factory=dict)
+    keywords: Mapping[str, Value] = NO_VALUES
     #: The object called to make it (for results of calls) or that it is an attribute, element or method result of.
     callee: Value | None = None
     #: Loops (with the iteration's number) that were active when it was made.
@@ -133,7 +146,7 @@ class Value:
     device: str = ""
     shape: tuple[int | None, ...] | None = None
     #: Method names called on it, `()` for being called, `for` for being iterated, `arg:torch...` for uses as argument.
-    uses: set[str] = field(default_factory=set)
+    uses: frozenset[str] = frozenset()
     #: Becomes True when a backward or autograd.grad starts from something made from this.
     feeds_backward: bool = False
     feeds_autograd_grad: bool = False
@@ -148,7 +161,7 @@ class Value:
     wrapping: str = ""
     steps: tuple[Step, ...] = ()
     #: Attributes seen on it (submodules, fields), and the module or object that it is an attribute or element of.
-    attributes: dict[str, Value] = field(default_factory=dict)
+    attributes: Mapping[str, Value] = NO_VALUES
     member_of: Value | None = None
     #: The result of an unknown call that a backward starts from although no argument carries a graph.
     makes_graph: bool = False
@@ -159,7 +172,7 @@ class Value:
     #: The framework object (Accelerator, Fabric) that prepared it.
     prepared: Value | None = None
     #: Loops in whose body it (container, accumulator, attribute) is emptied or replaced.
-    reset_in: set[int] = field(default_factory=set)
+    reset_in: frozenset[int] = frozenset()
     #: Registered with register_buffer.
     buffer: bool = False
     #: For `a = a + v`: the value that was added to.
@@ -167,6 +180,20 @@ class Value:
     #: Default of a function's parameter.
     default: Value | None = None
     _graph: bool | str | None = field(default="unset", repr=False)
+
+    # ---- what is learned of it -----------------------------------------------------------------------------------
+
+    def use(self, name: str) -> None:
+        """Remember that it was used in this way (see `uses`)."""
+        if name not in self.uses:
+            self.uses |= {name}
+
+    def put(self, name: str, value: Value) -> None:
+        """Set an attribute."""
+        if type(self.attributes) is dict:
+            self.attributes[name] = value
+        else:
+            self.attributes = {**self.attributes, name: value}
 
     # ---- questions rules ask -------------------------------------------------------------------------------------
 
@@ -383,7 +410,7 @@ def may_learn(module: Value, depth: int = 0) -> bool | None:
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Constant(Value):
     """A Python constant."""
 
@@ -401,7 +428,7 @@ class Constant(Value):
         return False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Choice(Value):
     """One of several values, by the path taken."""
 
@@ -423,7 +450,7 @@ class Choice(Value):
         return any_graph(self.choices)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Container(Value):
     """A list, tuple, dict, set or deque. `items` are the elements seen (dict values under their constant keys too)."""
 
@@ -447,7 +474,7 @@ class Container(Value):
         return any_graph(self.elements())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ClassValue(Value):
     """A class of the project. `bases` are qualified names of the bases outside the project, of the whole chain."""
 
@@ -477,7 +504,7 @@ class ClassValue(Value):
         return None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FunctionValue(Value):
     """A function of the project; `bound` is the receiver of a bound method."""
 
@@ -491,7 +518,7 @@ class FunctionValue(Value):
     kind_of_method: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class External(Value):
     """Something of a library, by its qualified name (`torch.nn.functional.cross_entropy`)."""
 
@@ -499,7 +526,7 @@ class External(Value):
     bound: Value | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Namespace(Value):
     """A module (file) of the project."""
 
