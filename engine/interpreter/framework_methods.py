@@ -7,7 +7,7 @@ import ast
 from engine.interpreter.container_methods import ContainerMethods
 from engine.interpreter.library import named
 from engine.trace import events
-from engine.trace.values import Value
+from engine.trace.values import FunctionValue, Value
 
 
 class FrameworkMethods(ContainerMethods):
@@ -47,16 +47,20 @@ class FrameworkMethods(ContainerMethods):
             self.emit(events.Save, node, value=bound.get("obj"), target=bound.get("f"), how=detail)
             return self.constant(node, None)
         if kind == "report":
-            self.emit(events.Report, node, how=detail, values=tuple(a), keywords=k)
+            self.emit(events.Report, node, how=detail, values=tuple(a), keywords=k, through=receiver)
             return self.constant(node, None)
         if kind == "seed":
+            seed = bound.get("seed")
             self.emit(
-                events.Seed, node, what=frozenset(detail.split()), value=bound.get("seed"),
-                rank_dependent=False, how=method,
+                events.Seed, node, what=frozenset(detail.split()), value=seed,
+                rank_dependent=seed is not None and bool({"rank", "local-rank"} & seed.about), how=method,
             )  # fmt: skip
             return self.constant(node, None)
         if kind == "process-group":
             self.emit(events.ProcessGroupInit, node, how=detail)
+            if a and isinstance(a[0], FunctionValue):
+                # `fabric.launch(main, ...)` calls main(fabric, ...) in every process.
+                return self.call(a[0], [receiver, *a[1:]], k, node)
             return self.constant(node, None)
         if kind in ("optimizers", "schedulers"):
             role = "optimizer" if kind == "optimizers" else "scheduler"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.project import UnreadableFile
 from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.project import UnreadableFile
 from engine.trace import ClassValue, Container, Guard, Step, Trace, Value
 from engine.trace.events import (
     Backward,
@@ -62,7 +62,7 @@ def _trainer_losses(trace: Trace) -> Iterator[Draft]:
         given = hook.parameters.get("num_items_in_batch")
         if hook.name != "compute_loss" or given is None or _handles_accumulation(trace, hook.cls):
             continue
-        played = [event for event in trace.after(hook) if isinstance(event, Event)]
+        played: list[Event] = list(trace.after(hook, Event))
         finished = any(isinstance(event, Return) and event.place.path == hook.place.path for event in played)
         if not finished or any(_passes_on(event, given) for event in played):
             continue

@@ -461,11 +461,14 @@ class MetricUpdate(Event):
 
 @dataclass(eq=False, slots=True)
 class Report(Event):
-    """A value leaves for a person: print, logger, progress bar, writer.add_scalar, wandb.log, self.log."""
+    """A value leaves for a person: print, logger, progress bar, writer.add_scalar, wandb.log, self.log.
+
+    `through`: the framework object that reports, from its main process only (fabric, accelerator)."""
 
     how: str = "print"
     values: tuple[Value, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
+    through: Value | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -31,6 +31,18 @@ def prepared_by(trace: Trace, value: Value) -> Prepare | None:
     return None
 
 
+def sharded_by_framework(module: Value) -> bool:
+    """Whether Fabric sets a module up with a strategy that shards its parameters."""
+    framework = module.prepared
+    strategy = framework.origin.keyword("strategy", "1") if framework is not None else None
+    if strategy is None or framework is None or framework.role != "fabric":
+        return False
+    return any(
+        option.made_by.endswith("FSDPStrategy") or str(option.constant).startswith("fsdp")
+        for option in strategy.options()
+    )
+
+
 _RANK_CALLS = ("get_rank", "get_node_local_rank", "get_world_size", "get_worker_info", "split_dataset_by_node")
 
 
