@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from engine.memory.shadow import Launch
+from engine.memory.shell import Command, commands
 from engine.project import UnreadableFile
 
 if TYPE_CHECKING:
@@ -32,10 +31,6 @@ def plan(project: Project, script: str) -> Launch:
     raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
 
 
-_ASSIGNMENT = re.compile(r"^(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)=(.*)$")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?:(:?[-=])([^}]*))?\}|([A-Za-z_]\w*)|(\d)|\{(\d)(?:(:?[-=])([^}]*))?\})")
-_FOLDER = re.compile(r"\$\(\s*dirname\s+[^()]*\)")
-_ALL_ARGUMENTS = re.compile(r"\"?\$(\{[@*](:\d+)*\}|[@*])\"?")
 _COUNT_OPTIONS = {
     "--nproc_per_node",
     "--nproc-per-node",
@@ -53,17 +48,6 @@ _LAUNCHERS = {
     "python3",
     "torch.distributed.launch",
     "torch.distributed.run",
-}
-_FLAGS = {
-    "--standalone",
-    "--use_env",
-    "--multi_gpu",
-    "--no_python",
-    "--use_deepspeed",
-    "--use_fsdp",
-    "-u",
-    "--module",
-    "-m",
 }
 
 
@@ -87,67 +71,25 @@ def from_repository(project: Project, script: str) -> Launch:
     return replace(launch, notes=(*notes, *launch.notes))
 
 
-def _expand(text: str, variables: dict[str, str]) -> str:
-    text = _FOLDER.sub(variables.get("0", "."), text)
-    text = _ALL_ARGUMENTS.sub("", text)
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[4]
-        if name is not None:
-            known = variables.get(name)
-            if match[2] and not known:
-                return _expand(match[3] or "", variables)
-            return known or ""
-        return match[8] or ""
-
-    return _VARIABLE.sub(value, text)
-
-
 def from_shell(project: Project, script: str, only: str | None = None) -> Launch:
-    """Follow assignments and take the last line that starts a Python program of the project (or `only` that one)."""
-    variables: dict[str, str] = {"0": script.rpartition("/")[0] or "."}
-    exported: dict[str, str] = {}
+    """The last command that starts a Python program of the project (or `only` that one), or a known trainer's."""
     found: Launch | None = None
-    text = project.read_text(script).replace("\\\r\n", " ").replace("\\\n", " ")
-    for line in text.splitlines():
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
-        match = _ASSIGNMENT.match(line)
-        if match and not re.search(r"\s(torchrun|python3?|accelerate|deepspeed)\s", line):
-            value = match[2].split(" #")[0].strip()
-            try:
-                parts = shlex.split(_expand(value, variables)) if not value.startswith("(") else [value.strip("()")]
-            except ValueError:
-                parts = [value]
-            variables[match[1]] = " ".join(parts) if parts else ""
-            if line.startswith("export"):
-                exported[match[1]] = variables[match[1]]
-            continue
-        if line.startswith("export "):
-            continue
-        command = _command(project, script, line, variables, exported)
-        if command is not None and only in (None, command.script):
-            found = command
+    for command in commands(project, script):
+        launch = _launched(project, command)
+        if launch is not None and only in (None, launch.script):
+            found = launch
     if found is None:
         raise CannotLaunch(f"{script}: starts no Python program of this repository")
     return found
 
 
-def _command(
-    project: Project, script: str, line: str, variables: dict[str, str], exported: dict[str, str]
-) -> Launch | None:
-    try:
-        words = shlex.split(_expand(line, variables), comments=True)
-    except ValueError:
-        return None
-    environment = dict(exported)
-    while words and _ASSIGNMENT.match(words[0]):
-        name, _, value = words.pop(0).partition("=")
-        environment[name] = value
+def _launched(project: Project, command: Command) -> Launch | None:
+    """What a command starts, the processes and settings of its launcher read."""
+    words = command.texts()
     start = next((index for index, word in enumerate(words) if word.rsplit("/", 1)[-1] in _LAUNCHERS), None)
     if start is None:
         return None
+    script, environment = command.path, dict(command.environment)
     words = words[start:]
     processes, nodes, index = 1, 1, 1
     notes: tuple[str, ...] = ()
@@ -178,22 +120,18 @@ def _command(
             continue
         path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
         if path is not None:
-            arguments = tuple(words[index + 1 :])
-            for stop in ("|", ">", "2>&1", "&&", "&", ">>", "2>"):
-                if stop in arguments:
-                    arguments = arguments[: arguments.index(stop)]
             folders = tuple(p.rstrip("/") for p in environment.get("PYTHONPATH", "").split(":") if p not in ("", "."))
             devices = environment.get("CUDA_VISIBLE_DEVICES")
             if launcher == "deepspeed" and processes == 1 and devices:
                 processes = len(devices.split(","))
             return Launch(
                 path,
-                arguments,
+                words[index + 1 :],
                 environment=environment,
                 world_size=max(1, processes * nodes),
                 search_paths=folders,
                 notes=notes,
-                state={"launcher": launcher, "launch words": tuple(words), "torchrun": launcher},
+                state={"launcher": launcher, "launch words": words, "torchrun": launcher},
             )
         index += 1
     return None
