@@ -54,6 +54,7 @@ def estimate(
         launch = plan(project, script)
     except CannotLaunch as problem:
         return EstimateReport(targets=_unknown_targets(devices), notes=(str(problem),))
+    project = project.with_files(launch.sources)
     overrides = dict(overrides or {})
     if "world_size" in overrides and overrides["world_size"].isdigit():
         launch = _with_world_size(launch, int(overrides["world_size"]))
@@ -246,10 +247,13 @@ OPTIMIZERS: Mapping[str, str] = {"adamw": "adamw", "adam": "adam", "sgd": "sgd"}
 def configuration(project: Project, launch: Launch, run: Outcome, overrides: Mapping[str, str]) -> dict[str, Setting]:
     """Every value of interest, with the place it was read from."""
     seen = run.observations
-    python_files = [path for path in run.files if path.endswith((".py", ".ipynb"))]
+    # The values of a program that was written for the launch are those of the settings that it was written from.
+    python_files = [p for p in run.files if p.endswith((".py", ".ipynb")) and p not in launch.sources]
     others = [
         path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))
     ][:50]
+    if launch.sources:
+        others = []
     declared = dict(seen.declared)
     values: dict[str, Any] = {
         "batch_size": declared.pop("batch_size", seen.batch_size),
@@ -284,6 +288,9 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
         settings["attention"] = locate_word(
             project, python_files, seen.attention, r"attn_implementation|scaled_dot_product_attention"
         )
+    for key, (path, line) in launch.places.items():
+        if key in settings:
+            settings[key] = Setting(value=settings[key].value, path=path, line=line)
     for key, value in overrides.items():
         settings[key] = Setting(value=value, path="--set", line=None)
     return settings

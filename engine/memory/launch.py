@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from engine.memory import trainers
 from engine.memory.shadow import Launch
 from engine.memory.shell import Command, commands
 from engine.project import UnreadableFile
@@ -28,6 +29,8 @@ def plan(project: Project, script: str) -> Launch:
         return from_repository(project, script)
     if script.endswith((".sh", ".bash", ".slurm", ".sbatch")) or project.read_text(script).startswith("#!"):
         return from_shell(project, script)
+    if script.endswith(trainers.CONFIGURATIONS):
+        return from_configuration(project, script)
     raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
 
 
@@ -83,12 +86,24 @@ def from_shell(project: Project, script: str, only: str | None = None) -> Launch
     return found
 
 
+def from_configuration(project: Project, path: str) -> Launch:
+    """The launch that a configuration file of a known trainer asks for."""
+    try:
+        launch = trainers.from_file(project, path)
+    except trainers.CannotPlay as problem:
+        raise CannotLaunch(str(problem)) from problem
+    if launch is None:
+        raise CannotLaunch(f"{path}: not the configuration of a trainer that is known")
+    return launch
+
+
 def _launched(project: Project, command: Command) -> Launch | None:
     """What a command starts, the processes and settings of its launcher read."""
     words = command.texts()
     start = next((index for index, word in enumerate(words) if word.rsplit("/", 1)[-1] in _LAUNCHERS), None)
     if start is None:
-        return None
+        return _of_trainer(project, command, 0, 1, ())
+    first = start
     script, environment = command.path, dict(command.environment)
     words = words[start:]
     processes, nodes, index = 1, 1, 1
@@ -133,8 +148,25 @@ def _launched(project: Project, command: Command) -> Launch | None:
                 notes=notes,
                 state={"launcher": launcher, "launch words": words, "torchrun": launcher},
             )
+        launch = _of_trainer(project, command, first + index, processes * nodes, notes)
+        if launch is not None:
+            return launch
         index += 1
     return None
+
+
+def _of_trainer(
+    project: Project, command: Command, start: int, processes: int, notes: tuple[str, ...]
+) -> Launch | None:
+    """The launch where the words from `start` on begin a known trainer's command line."""
+    if processes == 1:
+        processes = len(command.environment.get("CUDA_VISIBLE_DEVICES", "0").split(","))
+    count = command.environment.get("NPROC_PER_NODE", "")
+    processes = int(count) if count.isdigit() else processes
+    try:
+        return trainers.from_command(project, command, command.words[start:], max(1, processes), notes)
+    except trainers.CannotPlay as problem:
+        raise CannotLaunch(str(problem)) from problem
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ class Launch:
     search_paths: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Programs written for this launch, by path."""
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the configuration that the settings say and the run may not show."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ def _run(
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None,
     expandable_segments: bool,
 ) -> Outcome:
+    project = project.with_files(launch.sources)
     environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size), **launch.environment}
     if launch.world_size == 1 and "torchrun" not in launch.state and not launch.environment:
         environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": "1"}
@@ -130,6 +135,7 @@ def _run(
     )
     interpreter.entry = launch.script
     interpreter.state.update(launch.state)
+    interpreter.state["declared"] = dict(launch.declared)
     interpreter.state["overrides"] = overrides
     interpreter.state["fetch_config"] = fetch_config
     problem: str | None = None

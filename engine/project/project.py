@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from engine.project.module import Module
 from engine.project.notebooks import read_notebook
 from engine.project.reading import UnreadableFile, decode, parse
-from engine.project.sources import FolderSource, GitSource, MappingSource, Source, is_inside
+from engine.project.sources import FolderSource, GitSource, MappingSource, OverlaySource, Source, is_inside
 from engine.project.suppressions import find_suppressions
 
 MAX_FILE_BYTES = 2_000_000
@@ -56,6 +56,10 @@ class Project:
     def from_mapping(cls, files: Mapping[str, str | bytes]) -> Project:
         """Files in memory; paths that leave the tree are dropped."""
         return cls(MappingSource(files))
+
+    def with_files(self, files: Mapping[str, str]) -> Project:
+        """The same snapshot with further files, which stand before its own."""
+        return Project(OverlaySource(self._source, files)) if files else self
 
     @property
     def failed(self) -> dict[str, str]:

@@ -72,6 +72,28 @@ class MappingSource:
         return blob_hash(self._files[path])
 
 
+class OverlaySource:
+    """A source with further files, which stand before its own of the same path."""
+
+    def __init__(self, below: Source, files: Mapping[str, str]) -> None:
+        self._below, self._above = below, MappingSource(files)
+
+    def _home(self, path: str) -> Source:
+        return self._above if path in self._above.paths() else self._below
+
+    def paths(self) -> Sequence[str]:
+        return tuple(sorted({*self._below.paths(), *self._above.paths()}))
+
+    def size(self, path: str) -> int | None:
+        return self._home(path).size(path)
+
+    def read(self, path: str) -> bytes:
+        return self._home(path).read(path)
+
+    def key(self, path: str) -> str:
+        return self._home(path).key(path)
+
+
 class FolderSource:
     """Files under a folder; links are not followed, tool folders (`SKIPPED_FOLDERS`) are not entered."""
 

@@ -16,6 +16,8 @@ NESTED_BLOCK = 256
 """absmax values that share one scale under double quantisation."""
 STATE_BLOCK = 256
 """Elements of an 8-bit optimizer state that share one absmax."""
+STATE_BLOCK_OF_4_BITS = 128
+"""The same for torchao's 4-bit states (torchao/optim/adam.py)."""
 SMALL_STATE = 4096
 """Parameters with fewer elements keep float32 states (bitsandbytes/optim/optimizer.py, min_8bit_size)."""
 
@@ -121,6 +123,7 @@ def optimizer_named(interpreter: Interpreter, name: str) -> Any:
     states = 1 if any(word in name for word in ("lion", "sgd", "momentum", "rmsprop", "adagrad")) else 2
     small = "32bit" not in name and ("8bit" in name or "4bit" in name)
     paged = "paged" in name
+    codes, block = (2, STATE_BLOCK_OF_4_BITS) if "4bit" in name else (1, STATE_BLOCK)
 
     def initialise(self: Any, params: Any, lr: Any = 1e-3, *args: Any, **options: Any) -> None:
         base.__init__(self, params, {"lr": lr})
@@ -135,8 +138,8 @@ def optimizer_named(interpreter: Interpreter, name: str) -> Any:
                 device = "cpu" if paged and count >= SMALL_STATE else parameter.device
                 for index in range(states):
                     if small and count >= SMALL_STATE:
-                        kept[f"state{index}"] = empty(count, dtype=uint8, device=device)
-                        kept[f"absmax{index}"] = empty(-(-count // STATE_BLOCK), dtype=float32, device=device)
+                        kept[f"state{index}"] = empty(-(-count // codes), dtype=uint8, device=device)
+                        kept[f"absmax{index}"] = empty(-(-count // block), dtype=float32, device=device)
                     else:
                         kept[f"state{index}"] = empty(count, dtype=float32, device=device)
                 self.state[parameter] = kept

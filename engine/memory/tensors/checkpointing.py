@@ -24,13 +24,29 @@ class _Holder:
         self.index = index
 
 
+class _Moved:
+    """An argument that a saved-tensor hook keeps."""
+
+    def __init__(self, tensor: Tensor, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
+        self.kept, self.unpack, self.requires_grad = pack(tensor), unpack, tensor.requires_grad
+
+    def fetch(self) -> Tensor:
+        """The tensor, on the device again."""
+        found: Tensor = self.unpack(self.kept).alias()
+        found.requires_grad = self.requires_grad
+        return found
+
+
 class _Frame:
     """One checkpointed call: numbers what would have been saved, and recomputes it at the first need."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: DType | None
     ) -> None:
-        self.function, self.args, self.kwargs, self.cast = function, args, kwargs, cast
+        self.function, self.kwargs, self.cast = function, kwargs, cast
+        # As in torch the arguments are saved tensors too: hooks around the call move them (to the host).
+        hooks = machine.current.saved_tensor_hooks[-1:]
+        self.args: tuple[Any, ...] = tuple(_Moved(a, *hooks[0]) if hooks and isinstance(a, Tensor) else a for a in args)
         self.holders: list[weakref.ref[_Holder]] = []
         self.recomputed: dict[int, Tensor] | None = None
 
@@ -67,7 +83,8 @@ class _Frame:
         state.grad_enabled = True
         try:
             with saved_tensors_hooks(keep, _never), autocast("cuda", self.cast, self.cast is not None):
-                self.function(*self.args, **self.kwargs)
+                args = [a.fetch() if isinstance(a, _Moved) else a for a in self.args]
+                self.function(*args, **self.kwargs)
         except _EarlyStop as stop:
             stop.__traceback__ = None
         finally:
@@ -127,6 +144,7 @@ def checkpoint(
 ) -> Any:
     """Reentrant unless told otherwise, as torch does."""
     state = machine.current
+    state.checkpoints += state.grad_enabled
     if use_reentrant is None or use_reentrant:
         return _Reentrant.apply(function, kwargs, *args)
     if not state.grad_enabled:

@@ -47,6 +47,7 @@ class Machine:
         self.autocast_keep = True
         self.autocast_depth = 0
         self.in_backward = False
+        self.checkpoints = 0
         self.saved_tensor_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.sdpa_backends: list[str] | None = None
         self.cublas_handles: set[bool] = set()
