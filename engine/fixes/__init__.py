@@ -7,6 +7,7 @@ meaning: only then is the fix offered as a suggestion and applied by `--fix`.
 
     append_method_call(module, place, "detach", safe=True)              x        -> x.detach()
     replace_expression(module, place, "loss.detach()")
+    replace_span(module, place, "name=value")                           whatever stands there
     divide(module, place, "accumulation_steps")                         loss     -> loss / accumulation_steps
     unwrap_call(module, place)                                          softmax(x, -1) or x.softmax(-1) -> x
     add_keyword(module, call_place, "map_location", '"cpu"')            sets or adds a keyword argument
@@ -32,6 +33,7 @@ from engine.fixes.expressions import (
     divide,
     replace_call_argument,
     replace_expression,
+    replace_span,
     unwrap_call,
 )
 from engine.fixes.making import Span, combine
@@ -66,6 +68,7 @@ __all__ = [
     "remove_statement",
     "replace_call_argument",
     "replace_expression",
+    "replace_span",
     "replace_statement",
     "swap_statements",
     "unwrap_call",

@@ -60,6 +60,13 @@ def replace_expression(
     return made(module, told, safe, [edit_over(module.span(node), code)])
 
 
+def replace_span(
+    module: Module, place: Span, code: str, *, safe: bool = False, description: str | None = None
+) -> Fix | None:
+    """What stands at a place becomes `code`, such as `name=value` in a call."""
+    return made(module, description or f"Write `{_short(code)}`.", safe, [edit_over(place, code)])
+
+
 def unwrap_call(module: Module, place: Span, *, safe: bool = False, description: str | None = None) -> Fix | None:
     """`f(x, ...)` becomes `x`; a method call `x.f(...)` becomes `x` as well, when `f` is called on a value.
 

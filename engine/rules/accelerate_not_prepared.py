@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.remedies.frameworks import also_prepared
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
 from engine.trace.events import Backward, LoaderBuilt, OptimizerStep, Prepare
@@ -34,6 +35,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "with fp16 "
             "on gradients that are still scaled.",
             (Step(handed.place, "prepared here, without the optimizer"), Step(through[0].place, "the backward")),
+            fix=also_prepared(handed, step),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
+from engine.rules.remedies.frameworks import divided_once
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Divided, Store
@@ -35,6 +36,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                     Step(backward.place, "divides by the accumulation steps itself"),
                     *((Step(owner.place, "configured here"),) if owner is not None else ()),
                 ),
+                fix=divided_once(divided, backward),
             )
             break
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.frameworks import through_wrapper
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Forward
@@ -23,6 +24,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "in its own "
             "forward, so ranks drift apart. Call the wrapped model.",
             (Step(wrapper.place, "wrapped here"),),
+            fix=through_wrapper(forward),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.distributed import knows_rank
 from engine.rules.facts.identity import identities
+from engine.rules.remedies.loaders import set_up, split_among_ranks
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Event, Forward, Iterate, LoaderBuilt, Prepare, Seed, Wrapped
@@ -35,6 +36,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 Step(wrapped.place, "the model is trained by several processes"),
                 Step(iterate.subject.place, "read here"),
             ),
+            fix=set_up(built, wrapped) if isinstance(wrapped, Prepare) else split_among_ranks(built, iterate),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Forward, LossCall
@@ -29,4 +30,5 @@ def check(trace: Trace) -> Iterator[Draft]:
             "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward "
             "pass inside.",
             (Step(context.place, "autocast begins here"), Step(inside[0].place, "only this is inside")),
+            fix=into_context(outside[0], context.place) if len(outside) == 1 else None,
         )

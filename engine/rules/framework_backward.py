@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities
 from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import lightning_step
+from engine.rules.remedies.frameworks import manual_optimization
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Forward, OptimizerStep, Prepare
@@ -26,6 +27,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "backward and step "
                 "again; set `self.automatic_optimization = False` in `__init__`.",
                 (Step(backward.root.place, "called by Lightning's loop"),),
+                fix=manual_optimization(backward),
             )
         if backward.via not in ("tensor", "scaler"):
             continue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.text import replace, source_of
-from engine.rules.rule import Draft, FixMaker, rule
+from engine.rules.remedies.frameworks import following_mode
+from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import FunctionalDropout
 
@@ -29,19 +29,10 @@ def check(trace: Trace) -> Iterator[Draft]:
             dropout.place,
             f"This dropout stays on after `eval()`: {what}; {advice}.",
             (Step(dropout.in_module.place, "the module whose mode it does not follow"),),
-            fix=_fix(trace, dropout),
+            fix=following_mode(dropout),
         )
 
 
 def _off(dropout: FunctionalDropout) -> bool:
     probability = dropout.probability
     return probability is not None and probability.is_constant and not probability.constant
-
-
-def _fix(trace: Trace, dropout: FunctionalDropout) -> FixMaker | None:
-    text = source_of(trace.project, dropout.place)
-    if dropout.kind == "scaled_dot_product_attention" or dropout.training is not None or not text.endswith(")"):
-        return None
-    if "forward" not in dropout.function.rpartition(".")[2]:
-        return None
-    return replace(dropout.place, f"{text[:-1].rstrip(', ')}, training=self.training)", "Follow the module's mode")

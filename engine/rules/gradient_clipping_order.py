@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration, nearest_before
-from engine.rules.facts.text import new_line
 from engine.rules.facts.training import StepScope, clears, modulo_guard, step_scopes
 from engine.rules.remedies.order import clip_before_step
+from engine.rules.remedies.stepping import unscaled
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, ClipGradients, Event, OptimizerStep, Unscale, ZeroGrad
@@ -51,17 +51,12 @@ def _scaled(events: list[Event], clip: ClipGradients, scope: StepScope) -> Itera
     between = [e for e in events if isinstance(e, Unscale) and backward.index < e.index < clip.index]
     if any(not unscale.excludes(clip) for unscale in between):
         return
-    scaler, optimizer = step.scaler, step.optimizer
-    names = (scaler.name, optimizer.name) if scaler is not None else ("", "")
-    speakable = all(name and all(part.isidentifier() for part in name.split(".")) for name in names)
     yield Draft(
         clip.place if not clip.stack or clip.function == step.function else clip.stack[-1],
         "These gradients are still multiplied by the loss scale: the clipping threshold is compared with scaled norms. "
         "Call `scaler.unscale_(optimizer)` before clipping.",
         (Step(backward.place, "the scaled loss is back-propagated here"), Step(step.place, "unscaled only here")),
-        fix=new_line(clip.place, f"{names[0]}.unscale_({names[1]})", "Unscale before clipping")
-        if speakable and clip.function == step.function
-        else None,
+        fix=unscaled(clip, step) if clip.function == step.function else None,
     )
 
 

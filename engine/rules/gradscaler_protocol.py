@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
 from engine.rules.facts.order import nearest_before
-from engine.rules.facts.text import new_line, replace, source_of
 from engine.rules.remedies.order import built_before
+from engine.rules.remedies.stepping import scaled, updated
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Event, OptimizerStep, ScalerCreated, ScalerStep, ScalerUpdate, Unscale
@@ -19,31 +19,20 @@ def check(trace: Trace) -> Iterator[Draft]:
     for step in trace.of(ScalerStep):
         around: list[Event] = list(trace.family(step))
         if not any(isinstance(e, ScalerUpdate) and same(e.scaler, step.scaler) for e in around):
-            text = source_of(trace.project, step.place)
-            receiver = text.partition(".step(")[0]
             yield Draft(
                 step.place,
                 "No `update()` of this scaler was found: the scale never adapts, and the next `step()` raises because "
                 "the optimizer's state was not reset.",
-                fix=new_line(step.place, f"{receiver}.update()", "Update the scale after the step", after=True)
-                if receiver and ".step(" in text
-                else None,
+                fix=updated(step),
             )
         backward = nearest_before([e for e in around if e.root is step.root], step, Backward)
         if isinstance(backward, Backward) and backward.via == "tensor" and not _any_scaled(around, step):
-            scaler = step.scaler.name
             yield Draft(
                 backward.place,
                 "The loss is back-propagated unscaled and the step divides the gradients by the loss scale: "
                 "they vanish.",
                 (Step(step.place, "stepped through the scaler here"),),
-                fix=replace(
-                    backward.loss_place,
-                    f"{scaler}.scale({source_of(trace.project, backward.loss_place)})",
-                    "Scale the loss",
-                )
-                if backward.loss_place is not None and scaler
-                else None,
+                fix=scaled(backward, step),
             )
     for direct in trace.of(OptimizerStep):
         yield from _direct(trace, direct)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities, same
 from engine.rules.facts.text import append
 from engine.rules.facts.training import OWN_PROTOCOL
+from engine.rules.remedies.stepping import step_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Event, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
@@ -57,6 +58,7 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
         f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found, while another "
         "optimizer of the same loop steps.",
         (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
+        fix=step_after(backward, zero),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
-from engine.rules.facts.text import new_line, source_of
+from engine.rules.facts.text import source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, step_scopes
+from engine.rules.remedies.stepping import cleared
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, ZeroGrad
@@ -34,9 +35,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             "This backward adds to the gradients of earlier iterations: no `zero_grad()` for "
             f"{f'`{name}`' if name else 'this optimizer'} was found on this path, so each step uses their running sum.",
             tuple(evidence),
-            fix=new_line(backward.place, f"{name}.zero_grad()", "Clear the gradients before the backward")
-            if _speakable(name) and backward.function == step.function and not step.guarded("modulo")
-            else None,
+            fix=cleared(scope),
         )
 
 
@@ -58,7 +57,3 @@ def _unclear(trace: Trace, scope: StepScope) -> bool:
             return True
     held = [module for option in optimizer.options() for module in option.origin.of]
     return scope.loop is not None and any(scope.loop in module.origin.loops for module in held)
-
-
-def _speakable(name: str) -> bool:
-    return bool(name) and all(part.isidentifier() for part in name.split("."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
+from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Forward
@@ -28,4 +29,5 @@ def check(trace: Trace) -> Iterator[Draft]:
             "are still "
             "all-reduced for every micro-batch. Put the forward pass inside as well.",
             (Step(outside[0].place, "the forward pass, outside"), Step(backward.place, "the backward")),
+            fix=into_context(outside[0], context.place) if len(outside) == 1 else None,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.remedies.loaders import epoch_told
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import FrameworkTrainer, Iterate, LoaderBuilt, Prepare, SamplerBuilt, SetEpoch
@@ -37,6 +38,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 Step(built.place, "the sampler"),
                 Step(around.place, "the epochs"),
             ),
+            fix=epoch_told(built, epoch, around),
         )
 
 

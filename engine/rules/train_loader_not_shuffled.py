@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.remedies.loaders import shuffled
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Forward, Iterate, LoaderBuilt
@@ -27,6 +28,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "flags look "
                 "swapped.",
                 (Step(swapped.place, "the other loader, shuffled"),),
+                fix=shuffled(event, swapped),
             )
             continue
         if shuffle is not None and shuffle.constant is not False:
@@ -41,6 +43,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             + ".",
             (Step(trained.subject.place, "training reads it here"),),
             severity=None if shuffle is not None else "note",
+            fix=shuffled(event),
         )
 
 
