@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.project import UnreadableFile
-from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
-from engine.rules.rule import Draft, FixMaker, rule
+from engine.rules.remedies.stepping import divided_by_steps
+from engine.rules.rule import Draft, rule
 from engine.trace import ClassValue, Container, Guard, Step, Trace, Value
 from engine.trace.events import (
     Backward,
@@ -48,7 +48,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "effective "
                 f"learning rate grows with the number of micro-batches. Divide the loss{by}.",
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
-                fix=_fix(trace, backward, guard),
+                fix=divided_by_steps(backward, guard.divisor, guard.place),
             )
 
 
@@ -161,10 +161,3 @@ def _gradients_scaled(scope: StepScope) -> bool:
         isinstance(update, InPlaceUpdate) and update.how in ("div_", "mul_", "/=", "*=")
         for update in scope.of(InPlaceUpdate)
     )
-
-
-def _fix(trace: Trace, backward: Backward, guard: Guard) -> FixMaker | None:
-    if backward.loss_place is None or not guard.divisor:
-        return None
-    loss = source_of(trace.project, backward.loss_place)
-    return replace(backward.loss_place, f"({loss} / {guard.divisor})", "Divide the loss by the number of micro-batches")

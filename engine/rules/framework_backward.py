@@ -8,11 +8,10 @@ from engine.rules.facts.identity import identities
 from engine.rules.facts.text import replace, source_of
 from engine.rules.facts.training import lightning_step
 from engine.rules.remedies.frameworks import manual_optimization
+from engine.rules.remedies.stepping import owned_backward
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, Forward, OptimizerStep, Prepare
-
-_OWNERS = {"accelerate": "accelerator", "fabric": "fabric", "deepspeed": "engine"}
 
 
 @rule("PF210", "framework-backward", "error", "backward() goes past the framework that owns it")
@@ -51,13 +50,12 @@ def check(trace: Trace) -> Iterator[Draft]:
         owner = _owner(trace, backward, forwards)
         if owner is None:
             continue
-        name = owner.framework.name or _OWNERS.get(owner.library, "")
         yield Draft(
             backward.place,
             f"The model was handed to {owner.library.capitalize()}, and this backward goes past it: loss scaling, "
             "accumulation and gradient reduction are left out.",
             (Step(owner.place, "handed over here"),),
-            fix=_call(trace, backward, f"{name}.backward") if name and backward.via == "tensor" else None,
+            fix=owned_backward(owner, backward),
         )
 
 

@@ -7,7 +7,12 @@ import re
 
 from engine import fixes
 from engine.findings import Fix
-from engine.fixes.locating import first_line, statement_at
+from engine.fixes.locating import (
+    binds_tighter_than_division,
+    expression_at,
+    first_line,
+    statement_at,
+)
 from engine.project import Module
 from engine.rules.facts.identity import same
 from engine.rules.facts.text import in_file
@@ -15,7 +20,7 @@ from engine.rules.facts.training import StepScope
 from engine.rules.remedies.syntax import around, call_at, class_at, dotted, same_function, speakable
 from engine.rules.rule import FixMaker
 from engine.trace import Place
-from engine.trace.events import Backward, ClipGradients, OptimizerStep, ScalerStep, ZeroGrad
+from engine.trace.events import Backward, ClipGradients, OptimizerStep, Prepare, ScalerStep, ZeroGrad
 
 _FINITE = re.compile(r"\bis_?(?:finite|nan|inf)", re.IGNORECASE)
 """A condition on the numbers themselves: gradients that fail it are thrown away, and not kept for a later step."""
@@ -62,7 +67,7 @@ def cleared(scope: StepScope) -> FixMaker | None:
         if not name or step.place.path != module.path:
             return None
         code = f"{name}.zero_grad()"
-        if not delayed and _visible(module, name, first.place, step.place):
+        if not delayed and visible(module, name, first.place, step.place):
             told = "Clear the gradients that earlier iterations left."
             return fixes.insert_statement_before(module, first.place.line, code, safe=True, description=told)
         if last_other >= 0:
@@ -82,7 +87,7 @@ def _end_of_update(module: Module, line: int, guard_line: int) -> int:
     return line
 
 
-def _visible(module: Module, name: str, place: Place, known_at: Place) -> bool:
+def visible(module: Module, name: str, place: Place, known_at: Place) -> bool:
     """Whether a name that is known at one place means the same at another."""
     if place.path != module.path:
         return False
@@ -146,10 +151,55 @@ def scaled(backward: Backward, step: ScalerStep) -> FixMaker:
         call, scaler = call_at(module, backward.place), receiver(module, step.place)
         if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward" or not scaler:
             return None
-        if not _visible(module, scaler, backward.place, step.place):
+        if not visible(module, scaler, backward.place, step.place):
             return None
         loss = call.func.value
         code = f"{scaler}.scale({module.source(loss)})"
         return fixes.replace_expression(module, module.span(loss), code, safe=True, description="Scale the loss.")
 
     return in_file(backward.place, build)
+
+
+def owned_backward(prepare: Prepare, backward: Backward) -> FixMaker | None:
+    """`accelerator.backward(loss)`, by the name that the object has where it was handed the model."""
+    if backward.via != "tensor" or backward.retain_graph or backward.gradient is not None:
+        return None
+
+    def build(module: Module) -> Fix | None:
+        owner, call = receiver(module, prepare.place), call_at(module, backward.place)
+        if not owner or call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
+            return None
+        if not visible(module, owner, backward.place, prepare.place):
+            return None
+        code = f"{owner}.backward({module.source(call.func.value)})"
+        return fixes.replace_expression(
+            module, backward.place, code, safe=True, description=f"Call `{owner}.backward`."
+        )
+
+    return in_file(backward.place, build)
+
+
+def divided_by_steps(backward: Backward, divisor: str, counted_at: Place) -> FixMaker | None:
+    """The loss is divided by the number of micro-batches, as the condition on the step writes it."""
+    place = backward.loss_place
+    if place is None or not divisor:
+        return None
+
+    def build(module: Module) -> Fix | None:
+        known = divisor.isdigit() or visible(module, divisor, place, counted_at)
+        if not known:
+            return None
+        told = "Divide the loss by the number of micro-batches."
+        by = divisor if speakable(divisor) or divisor.isdigit() else f"({divisor})"
+        node = expression_at(module, place)
+        if node is None:
+            return None
+        code = module.source(node)
+        code = f"{code} / {by}" if binds_tighter_than_division(node) else f"({code}) / {by}"
+        before = module.lines[place.line - 1][: place.column - 1].rstrip()
+        after = module.lines[place.end_line - 1][place.end_column - 1 :].lstrip()
+        if not (before.endswith("(") and after.startswith(")")):
+            code = f"({code})"
+        return fixes.replace_expression(module, place, code, safe=True, description=told)
+
+    return in_file(place, build)
