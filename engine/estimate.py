@@ -124,8 +124,8 @@ def report(
         said.append(f"the run was followed until {run.problem}")
     confidence = confidence_of(run)
     evidence = "followed" if confidence == "high" else "assumed"
-    memory = memory_of(run, first, launch.world_size, evidence)
-    targets = tuple(_target(run, gpu, launch.world_size, evidence) for gpu in devices)
+    memory = memory_of(run, first, run.world_size, evidence)
+    targets = tuple(_target(run, gpu, run.world_size, evidence) for gpu in devices)
     ranked = rank_savings(project, launch, run, memory, devices, first, overrides, seconds=seconds) if savings else ()
     return EstimateReport(
         task=task_of(run),
@@ -261,7 +261,7 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
         "image_size": seen.image_size,
         "max_new_tokens": None,
         **declared,
-        "world_size": launch.world_size,
+        "world_size": run.world_size,
     }
     if seen.steps:
         values.setdefault("accumulation_steps", seen.accumulation_steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -108,6 +108,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
     words = words[start:]
     processes, nodes, index = 1, 1, 1
     notes: tuple[str, ...] = ()
+    sharding: Mapping[str, Any] = {}
     launcher = words[0].rsplit("/", 1)[-1]
     while index < len(words):
         word = words[index]
@@ -130,7 +131,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
             configured = accelerate_config(project, script, given)
             processes = configured.processes if processes == 1 else processes
             environment = {**configured.environment, **environment}
-            notes = configured.notes
+            notes, sharding = configured.notes, configured.sharding
             index += 1
             continue
         path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
@@ -146,7 +147,12 @@ def _launched(project: Project, command: Command) -> Launch | None:
                 world_size=max(1, processes * nodes),
                 search_paths=folders,
                 notes=notes,
-                state={"launcher": launcher, "launch words": words, "torchrun": launcher},
+                state={
+                    "launcher": launcher,
+                    "launch words": words,
+                    "torchrun": launcher,
+                    "accelerate sharding": sharding,
+                },
             )
         launch = _of_trainer(project, command, first + index, processes * nodes, notes)
         if launch is not None:
@@ -176,6 +182,8 @@ class AccelerateConfig:
     processes: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sharding: Mapping[str, Any] = field(default_factory=dict)
+    """Options of FSDP or DeepSpeed under the key `fsdp` or `deepspeed`."""
 
 
 def accelerate_config(project: Project, script: str, named: str) -> AccelerateConfig:
@@ -197,13 +205,15 @@ def accelerate_config(project: Project, script: str, named: str) -> AccelerateCo
     count = values.get("num_processes")
     precision = values.get("mixed_precision")
     kind = str(values.get("distributed_type", "NO")).upper()
-    sharded = kind in ("DEEPSPEED", "FSDP", "MEGATRON_LM")
+    options = values.get(f"{kind.lower()}_config")
+    played = kind in ("DEEPSPEED", "FSDP")
     return AccelerateConfig(
         processes=count if isinstance(count, int) and count > 0 else 1,
         environment={"ACCELERATE_MIXED_PRECISION": precision} if isinstance(precision, str) else {},
         notes=(f"{kind} of {path} is not modelled: the run is shown unsharded, so it needs less than this",)
-        if sharded
+        if kind == "MEGATRON_LM"
         else (),
+        sharding={kind.lower(): options if isinstance(options, dict) else {}} if played else {},
     )
 
 

@@ -51,6 +51,7 @@ class Outcome:
     problem: str | None
     faults: int = 0
     files: tuple[str, ...] = ()
+    world_size: int = 1
 
     @property
     def complete(self) -> bool:
@@ -164,6 +165,7 @@ def _run(
             notes=(*launch.notes, *interpreter.notes, *machine.notes),
             problem=problem,
             faults=len(interpreter.faults),
+            world_size=machine.world_size,
             files=(
                 *tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")),
                 launch.script,

@@ -6,12 +6,14 @@ from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.libraries import deepspeed, fully_sharded
 from engine.memory.libraries.mixed_precision import wrap_forward
 from engine.memory.libraries.torch_data import is_tensor
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
 from engine.memory.program.unknown import Unknown
 from engine.memory.tensors import namespace
+from engine.memory.tensors.nn.zero import ZeroOptimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +51,27 @@ class DeviceLoader:
             del batch
 
 
+def sharding_of(interpreter: Interpreter, options: dict[str, Any]) -> dict[str, Any]:
+    """What shards: a plugin given to the Accelerator, else the launch's configuration file."""
+    plugin = options.get("fsdp_plugin")
+    if plugin is not None and not isinstance(plugin, Unknown):
+        return {"fsdp": vars(plugin)}
+    plugin = options.get("deepspeed_plugin")
+    if plugin is not None and not isinstance(plugin, Unknown):
+        return {"deepspeed": _engine_options(interpreter, vars(plugin))}
+    launched = dict(interpreter.state.get("accelerate sharding") or {})
+    if "deepspeed" in launched:
+        launched["deepspeed"] = _engine_options(interpreter, launched["deepspeed"])
+    return launched
+
+
+def _engine_options(interpreter: Interpreter, options: dict[str, Any]) -> dict[str, Any]:
+    given = options.get("deepspeed_config_file") or options.get("hf_ds_config")
+    if given:
+        return deepspeed.read_configuration(interpreter, given)
+    return deepspeed.from_accelerate(options)
+
+
 def provide(interpreter: Interpreter, dotted: str) -> Any:
     """`accelerate` and its submodules."""
     declared: dict[str, Any] = interpreter.state.setdefault("declared", {})
@@ -66,6 +89,7 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
                 str(overrides.get("precision")), mixed_precision
             )
             self.mixed_precision = precision if isinstance(precision, str) else "no"
+            self.sharding = sharding_of(interpreter, options)
             plugin = options.get("gradient_accumulation_plugin")
             steps = getattr(plugin, "num_steps", gradient_accumulation_steps)
             wanted = max(1, int(overrides.get("accumulation_steps") or steps or 1))
@@ -79,6 +103,7 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             self.state = SimpleNamespace(num_processes=self.num_processes, deepspeed_plugin=None, fsdp_plugin=None)
             self.distributed_type = "NO"
             self.trackers: list[Any] = []
+            self.zero: Any = None
             self.step = 0
             self.optimizer_step_was_skipped = False
             self.native_amp = self.mixed_precision in ("bf16", "fp16")
@@ -90,8 +115,14 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         def prepare(self, *objects: Any, **options: Any) -> Any:
             module, optimizer = namespace("torch.nn.Module"), namespace("torch.optim.Optimizer")
             prepared: list[Any] = []
+            if "deepspeed" in self.sharding:
+                objects = tuple(self.with_engine(objects, module, optimizer))
             for item in objects:
-                if isinstance(item, module):
+                if isinstance(item, ZeroOptimizer):
+                    prepared.append(GatedOptimizer(item, self))
+                elif isinstance(item, module) and "deepspeed" in self.sharding:
+                    prepared.append(item)
+                elif isinstance(item, module):
                     prepared.append(self.prepare_model(item))
                 elif isinstance(item, optimizer):
                     prepared.append(GatedOptimizer(item, self))
@@ -101,7 +132,24 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
                     prepared.append(item)
             return prepared[0] if len(prepared) == 1 else tuple(prepared)
 
+        def with_engine(self, objects: Any, module: Any, optimizer: Any) -> list[Any]:
+            """The objects with the optimizer partitioned by DeepSpeed, which takes model and optimizer together."""
+            models = [item for item in objects if isinstance(item, module)]
+            steppers = [item for item in objects if isinstance(item, optimizer)]
+            if not models or not steppers:
+                for model in models:
+                    model.to("cuda")
+                return list(objects)
+            self.zero = deepspeed.partition(interpreter, models[0], steppers[0], self.sharding["deepspeed"], self.dtype)
+            return [self.zero if item is steppers[0] else item for item in objects]
+
         def prepare_model(self, model: Any, *args: Any, **options: Any) -> Any:
+            if "fsdp" in self.sharding:
+                settings = fully_sharded.accelerate_settings(self.sharding["fsdp"])
+                fully_sharded.shard(interpreter, model, settings, self.dtype)
+                if self.dtype is not None:
+                    wrap_forward(model, self.dtype)
+                return model
             model.to("cuda")
             if self.dtype is not None:
                 wrap_forward(model, self.dtype)
@@ -130,7 +178,11 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         def backward(self, loss: Any, **options: Any) -> None:
             if self.gradient_accumulation_steps > 1:
                 loss = loss / self.gradient_accumulation_steps
+            if self.zero is not None:
+                self.zero.begin_backward()
             loss.backward(**options)
+            if self.zero is not None:
+                self.zero.end_backward()
 
         def clip_grad_norm_(self, parameters: Any, limit: Any, *args: Any) -> Any:
             return namespace("torch.nn.utils.clip_grad_norm_")(parameters, limit)
@@ -201,6 +253,8 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         "init_empty_weights": lambda *a, **k: nullcontext(),
         "notebook_launcher": lambda function, args=(), *a, **k: interpreter.call(function, list(args), {}),
         "DistributedDataParallelKwargs": lambda **k: SimpleNamespace(**k),
+        "FullyShardedDataParallelPlugin": lambda **k: SimpleNamespace(**{"auto_wrap_policy": "transformer", **k}),
+        "DeepSpeedPlugin": lambda **k: SimpleNamespace(**k),
         "GradientAccumulationPlugin": lambda num_steps=1, **k: SimpleNamespace(num_steps=num_steps),
         "ProjectConfiguration": lambda **k: SimpleNamespace(**k),
         "set_seed": lambda *a, **k: None,

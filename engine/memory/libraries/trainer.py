@@ -282,13 +282,18 @@ def make_trainer(interpreter: Interpreter) -> Any:
             del inputs
             if self.args.gradient_accumulation_steps > 1:
                 loss = loss / self.args.gradient_accumulation_steps
+            buckets = self.optimizer if hasattr(self.optimizer, "begin_backward") else None
+            if buckets is not None:
+                buckets.begin_backward()
             loss.backward()
+            if buckets is not None:
+                buckets.end_backward()
             return loss.detach()
 
         def train(self, *args: Any, **kwargs: Any) -> Any:
             arguments, model = self.args, self.model
             declare(interpreter, arguments)
-            model.to("cuda")
+            place(interpreter, model, arguments)
             model.train()
             self.is_in_train = True
             if arguments.gradient_checkpointing:
@@ -296,9 +301,11 @@ def make_trainer(interpreter: Interpreter) -> Any:
                     gradient_checkpointing_kwargs=arguments.gradient_checkpointing_kwargs or {"use_reentrant": False}
                 )
             precision = precision_of(interpreter, arguments)
-            if precision is not None:
+            if precision is not None and not arguments.deepspeed:
                 wrap_forward(model, precision)
             self.create_optimizer_and_scheduler()
+            if arguments.deepspeed:
+                self.optimizer = partitioned(interpreter, model, self.optimizer, arguments)
             wrapped = distribute(interpreter, model, self.optimizer, arguments)
             total = namespace("torch.tensor")(0.0, device="cuda")
             batches = iter(self.get_train_dataloader())
@@ -310,7 +317,7 @@ def make_trainer(interpreter: Interpreter) -> Any:
                         batch = next(batches)
                     total = total + self.training_step(wrapped, batch)
                     del batch
-                if arguments.max_grad_norm:
+                if arguments.max_grad_norm and not arguments.deepspeed:
                     namespace("torch.nn.utils.clip_grad_norm_")(list(model.parameters()), arguments.max_grad_norm)
                 self.optimizer.step()
                 model.zero_grad()
@@ -359,8 +366,6 @@ def shown_micro_batches(interpreter: Interpreter, steps: int) -> int:
 
 
 LOWERING_UNMODELLED: Mapping[str, str] = {
-    "deepspeed": "the run is shown unsharded, so it needs less than this",
-    "fsdp": "the run is shown unsharded, so it needs less than this",
     "use_liger_kernel": "the logits of the loss are shown whole, so the run needs less than this",
 }
 """Arguments that lower the peak by means that the shadow run does not play."""
@@ -373,6 +378,32 @@ def declare(interpreter: Interpreter, arguments: Any) -> None:
     for name, effect in LOWERING_UNMODELLED.items():
         if getattr(arguments, name):
             interpreter.note(f"{name} is not modelled: {effect}")
+
+
+def place(interpreter: Interpreter, model: Any, arguments: Any) -> None:
+    """Put the model on the device: whole, or as shards."""
+    if not arguments.fsdp:
+        if not arguments.deepspeed:
+            model.to("cuda")
+        return
+    from engine.memory.libraries import fully_sharded
+
+    fully_sharded.shard(
+        interpreter,
+        model,
+        fully_sharded.trainer_settings(interpreter, arguments),
+        precision_of(interpreter, arguments),
+    )
+
+
+def partitioned(interpreter: Interpreter, model: Any, optimizer: Any, arguments: Any) -> Any:
+    """The optimizer as DeepSpeed partitions it."""
+    from engine.memory.libraries import deepspeed
+
+    values = deepspeed.read_configuration(interpreter, arguments.deepspeed)
+    if values.get("optimizer"):
+        optimizer = deepspeed.configured_optimizer(values, [p for p in model.parameters() if p.requires_grad])
+    return deepspeed.partition(interpreter, model, optimizer, values, precision_of(interpreter, arguments))
 
 
 def distribute(interpreter: Interpreter, model: Any, optimizer: Any, arguments: Any) -> Any:

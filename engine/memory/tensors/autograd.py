@@ -346,8 +346,11 @@ def run(
         state.autocast = outer_autocast
         state.phase = outer_phase
         state.current_category = outer_category
-        if state.on_backward is not None and not outer_backward:
-            state.on_backward("end")
+        if not outer_backward:
+            for ending in state.backward_ends:
+                ending()
+            if state.on_backward is not None:
+                state.on_backward("end")
     return results
 
 

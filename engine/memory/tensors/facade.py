@@ -31,6 +31,7 @@ from engine.memory.tensors import (
     unary,
 )
 from engine.memory.tensors.nn import functions, layers, module, parallel, recurrent, transformer
+from engine.memory.tensors.nn.fsdp import FSDP, WRAP
 from engine.memory.tensors.optim import optimizer, optimizers, schedulers
 from engine.memory.tensors.registry import FFT, FUNCTIONAL, LINALG, SPECIAL, TORCH
 from engine.memory.tensors.storage import Device, Size, Storage
@@ -364,6 +365,15 @@ def _distributed() -> Namespace:
             ),
             "ProcessGroup": _Inert,
             "Backend": _Inert,
+            "fsdp": _namespace(
+                "torch.distributed.fsdp", {**FSDP, "wrap": _namespace("torch.distributed.fsdp.wrap", WRAP)}
+            ),
+            "_composable": _namespace(
+                "torch.distributed._composable", {"fsdp": _namespace("torch.distributed._composable.fsdp", FSDP)}
+            ),
+            "device_mesh": _namespace(
+                "torch.distributed.device_mesh", {"init_device_mesh": lambda *a, **k: _Inert(), "DeviceMesh": _Inert}
+            ),
         },
     )
 

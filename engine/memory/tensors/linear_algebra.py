@@ -26,6 +26,9 @@ def lower(x: Any) -> Any:
         return x
     if state.autocast_keep and x.requires_grad and x.grad_fn is None and x.base is None and x.dtype is dtypes.float32:
         found = state.autocast_cache.get(id(x))
+        if found is None and "_sharded" in x.__dict__:
+            # A gathered parameter is a view of its unit's buffer and no leaf: its copy is not kept.
+            return convert(x, dtype, "cuda")
         if found is None:
             found = state.autocast_cache[id(x)] = (convert(x, dtype, "cuda"), x)
         return found[0]

@@ -57,6 +57,9 @@ class Machine:
         self.on_call: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], None] | None = None
         self.on_step: Callable[[Any], None] | None = None
         self.on_backward: Callable[[str], None] | None = None
+        self.backward_ends: list[Callable[[], None]] = []
+        # What `fully_shard` has sharded so far.
+        self.open_sharding: Any = None
         self.sdpa_used: set[str] = set()
         # torch adds gradients that meet at a branch in place where it holds the only reference.
         self.inplace_accumulation = False

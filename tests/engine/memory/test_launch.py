@@ -35,11 +35,21 @@ def test_processes_and_precision_come_from_the_accelerate_configuration() -> Non
 
 
 def test_sharding_that_is_not_played_never_says_that_a_run_does_not_fit() -> None:
-    assert plan(project("DEEPSPEED"), "train.py").notes[1:] == plan(project("DEEPSPEED"), "run.sh").notes
-    report = estimate(project("DEEPSPEED"), "run.sh", gpus=["t4"], savings=False)
+    assert plan(project("MEGATRON_LM"), "train.py").notes[1:] == plan(project("MEGATRON_LM"), "run.sh").notes
+    report = estimate(project("MEGATRON_LM"), "run.sh", gpus=["t4"], savings=False)
     assert any("needs less than this" in note for note in report.notes)
     assert report.targets[0].verdict in ("fits", "unknown")
     assert report.confidence != "high"
+
+
+def test_sharding_of_the_accelerate_configuration_is_played() -> None:
+    whole = estimate(project("MULTI_GPU"), "run.sh", savings=False).memory
+    assert whole is not None
+    for kind, name in (("FSDP", "fsdp"), ("DEEPSPEED", "zero-2")):
+        report = estimate(project(kind), "run.sh", savings=False)
+        assert report.configuration["sharding"].value == name
+        assert report.memory is not None
+        assert report.memory.breakdown.optimizer < whole.breakdown.optimizer
 
 
 def test_a_missing_or_broken_configuration_is_named() -> None:
