@@ -8,7 +8,7 @@ from engine.project import UnreadableFile
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.remedies.stepping import divided_by_steps
 from engine.rules.rule import Draft, rule
-from engine.trace import ClassValue, Container, Guard, Step, Trace, Value
+from engine.trace import ClassValue, Guard, Step, Trace, Value
 from engine.trace.events import (
     Backward,
     Divided,
@@ -94,11 +94,7 @@ def _passes_on(event: Event, given: Value) -> bool:
     """Whether a value takes part in an event, or the base class's own loss is asked for."""
     if isinstance(event, MethodCall) and event.receiver.op == "super" and event.method == "compute_loss":
         return True
-    held: list[Value] = []
-    for item in vars(event).values():
-        for part in item.values() if isinstance(item, dict) else item if isinstance(item, tuple) else (item,):
-            if isinstance(part, Value):
-                held += [part, *part.elements()] if isinstance(part, Container) else [part]
+    held = [part for value in event.named_values() for part in (value, *value.elements())]
     return any(ancestor is given for value in held for ancestor in value.ancestors(limit=60))
 
 

@@ -7,7 +7,8 @@ mode and autocast state at that point. An event reached twice stands twice in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.trace.places import Context, Guard, Loop, Place, Root
@@ -47,6 +48,13 @@ class Event:
     def excludes(self, other: Event) -> bool:
         """Whether both can not happen in one pass."""
         return any(a.excludes(b) for a in self.guards for b in other.guards)
+
+    def named_values(self) -> Iterator[Value]:
+        """The values that the event names itself, also those in its tuples and dictionaries."""
+        for item in fields(self):
+            held = getattr(self, item.name)
+            parts = held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else (held,)
+            yield from (part for part in parts if isinstance(part, Value))
 
     def common_loops(self, other: Event) -> tuple[Loop, ...]:
         return tuple(loop for loop in self.loops if loop in other.loops)
