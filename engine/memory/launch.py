@@ -124,6 +124,13 @@ def _launched(project: Project, command: Command) -> Launch | None:
                 nodes = count
             index += 1
             continue
+        if name in ("--mixed_precision", "--mixed-precision"):
+            if not given:
+                index += 1
+                given = words[index] if index < len(words) else ""
+            environment["ACCELERATE_MIXED_PRECISION"] = given
+            index += 1
+            continue
         if name == "--config_file":
             if not given:
                 index += 1
@@ -154,7 +161,9 @@ def _launched(project: Project, command: Command) -> Launch | None:
                     "accelerate sharding": sharding,
                 },
             )
-        launch = _of_trainer(project, command, first + index, processes * nodes, notes)
+        launch = _of_trainer(
+            project, replace(command, environment=environment), first + index, processes * nodes, notes
+        )
         if launch is not None:
             return launch
         index += 1

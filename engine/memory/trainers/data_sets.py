@@ -63,4 +63,17 @@ def context(model: str) -> int | None:
     size = next(
         (values[name] for name in ("max_position_embeddings", "n_positions", "seq_length") if values.get(name)), None
     )
-    return size if isinstance(size, int) else None
+    if not isinstance(size, int) or found is None:
+        return None
+    # RoBERTa's kin count positions from behind the padding's.
+    return size - 2 if "roberta" in found.model_type or found.model_type == "camembert" else size
+
+
+def padded(named: tuple[str, ...], bound: int) -> tuple[int, tuple[str, ...]]:
+    """Tokens of a batch that is padded to its longest sample, cut at `bound`, and what was assumed of it."""
+    known = [lengths(name) for name in named if name != "identity"]
+    found = [item.long for item in known if item is not None]
+    if found and len(found) == len(known):
+        length = min(bound, max(found))
+        return length, (f"samples of this data set are not packed: batches of {length} tokens are assumed",)
+    return bound, (f"samples are not packed: every one is assumed to be as long as {bound} tokens",)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.memory.shadow import Launch
-from engine.memory.trainers.options import NotAConfiguration, Options, read_file, read_words, typed
+from engine.memory.trainers.options import Given, NotAConfiguration, Options, read_file, read_words, typed
 from engine.memory.trainers.programs import program
 from engine.memory.trainers.tables import CannotRead, Trainer, integer
 
@@ -33,7 +33,7 @@ def from_command(
             action = _matches(pattern, words)
             if action is None:
                 continue
-            options = _options(project, command.path, trainer, words[len(pattern) :])
+            options = _options(project, command, trainer, words[len(pattern) :])
             return _launch(project, command.path, trainer, action, options, processes, notes)
     return None
 
@@ -81,8 +81,9 @@ def _matches(pattern: tuple[str, ...], words: Sequence[Word]) -> str | None:
     return action
 
 
-def _options(project: Project, script: str, trainer: Trainer, words: Sequence[Word]) -> Options:
+def _options(project: Project, command: Command, trainer: Trainer, words: Sequence[Word]) -> Options:
     """The command's options over those of the files that it names."""
+    script = command.path
     given = read_words(words, script, positional=trainer.positional)
     base = Options()
     named = (*trainer.files, *trainer.positional)
@@ -98,6 +99,8 @@ def _options(project: Project, script: str, trainer: Trainer, words: Sequence[Wo
         except NotAConfiguration as problem:
             raise CannotPlay(str(problem)) from problem
         given = given.without([name])
+    if (mixed := command.environment.get("ACCELERATE_MIXED_PRECISION")) is not None and "mixed_precision" not in given:
+        base = Options({"mixed_precision": Given(mixed)}).over(base)
     return typed(given.over(base))
 
 

@@ -95,6 +95,8 @@ def _model(recipe: Recipe) -> list[str]:
             f"lora_dropout={adapters.dropout}, target_modules={targets!r}, bias='none', "
             f"task_type={kinds.get(recipe.task, 'CAUSAL_LM')!r}{further}))"
         )
+        if recipe.checkpointing and (recipe.checkpoint_options or {}).get("use_reentrant"):
+            lines.append("model.enable_input_require_grads()")
         if adapters.dtype is not None:
             lines += [
                 "for parameter in model.parameters():",

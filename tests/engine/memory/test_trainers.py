@@ -87,6 +87,103 @@ def test_swift_command() -> None:
     assert report.model.trainable_parameters == report.model.parameters
 
 
+AXOLOTL = """
+base_model: Qwen/Qwen2-0.5B
+adapter: qlora
+load_in_4bit: true
+lora_r: 32
+lora_target_linear: true
+sequence_len: 512
+sample_packing: true
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+optimizer: paged_adamw_8bit
+bf16: auto
+gradient_checkpointing: true
+flash_attention: true
+datasets:
+  - path: mhenrichsen/alpaca_2k_test
+    type: alpaca
+"""
+FACTORY = """
+model_name_or_path: Qwen/Qwen2-0.5B
+stage: sft
+finetuning_type: lora
+lora_rank: 8
+lora_target: q_proj,v_proj
+cutoff_len: 768
+dataset: my_data
+per_device_train_batch_size: 2
+bf16: true
+"""
+
+
+def values(report: EstimateReport) -> dict[str, tuple[object, str | None, int | None]]:
+    return {key: (s.value, s.path, s.line) for key, s in report.configuration.items()}
+
+
+def test_axolotl() -> None:
+    files = {"c/lora.yml": AXOLOTL, "run.sh": "accelerate launch -m axolotl.cli.train c/lora.yml --micro_batch_size 1"}
+    seen = values(answer(files, "c/lora.yml"))
+    assert seen["batch_size"] == (2, "c/lora.yml", 9)
+    assert seen["quantization"] == ("nf4-double", "c/lora.yml", 4)
+    assert seen["lora_rank"] == (32, "c/lora.yml", 5)
+    assert values(answer(files, "run.sh"))["batch_size"] == (1, "run.sh", 1)
+
+
+def test_llama_factory() -> None:
+    files = {
+        "sft.yaml": FACTORY,
+        "run.sh": "llamafactory-cli train sft.yaml cutoff_len=256 per_device_train_batch_size=4",
+    }
+    seen = values(answer(files, "run.sh"))
+    assert (seen["batch_size"][0], seen["sequence_length"][0], seen["precision"]) == (
+        4,
+        256,
+        ("amp-bf16", "sft.yaml", 10),
+    )
+    report = answer(files, "sft.yaml")
+    assert report.configuration["gradient_checkpointing"].value is True
+    assert report.model.trainable_parameters == 24 * 8 * ((896 + 896) + (896 + 128))
+
+
+def test_trl_command() -> None:
+    run = "trl sft --model_name_or_path Qwen/Qwen2-0.5B --dtype bfloat16 --use_peft --lora_r 8 --max_length 128 \\\n"
+    seen = values(answer({"run.sh": run + "  --per_device_train_batch_size 2"}, "run.sh"))
+    assert seen["batch_size"] == (2, "run.sh", 2)
+    assert seen["lora_rank"] == (8, "run.sh", 1)
+
+
+EXAMPLES = (
+    ("python run_clm.py --model_name_or_path gpt2 --block_size 256 --per_device_train_batch_size 4 --fp16", 4, 256),
+    ("torchrun --nproc_per_node 2 examples/run_glue.py --model_name_or_path bert-base-uncased", 8, 128),
+    ("accelerate launch --mixed_precision bf16 run_mlm_no_trainer.py --model_name_or_path roberta-base", 8, 512),
+    ("python run_summarization.py --model_name_or_path t5-small --max_source_length 200", 8, 200),
+)
+
+
+@pytest.mark.parametrize(("command", "batch", "length"), EXAMPLES)
+def test_examples_of_transformers(command: str, batch: int, length: int) -> None:
+    report = answer({"run.sh": command}, "run.sh")
+    assert (report.configuration["batch_size"].value, report.configuration["sequence_length"].value) == (batch, length)
+
+
+def test_a_script_of_the_repository_stands_before_an_example_of_the_same_name() -> None:
+    project = Project.from_mapping({"run_clm.py": "print()", "run.sh": "python run_clm.py --model_name_or_path gpt2"})
+    assert plan(project, "run.sh").script == "run_clm.py"
+
+
+def test_cogvideox() -> None:
+    run = "accelerate launch train/cogvideox_text_to_video_lora.py \\\n --load_tensors"
+    run += " --pretrained_model_name_or_path THUDM/CogVideoX-2b --height_buckets 256 480 --width_buckets 720"
+    run += " --frame_buckets 17 --train_batch_size 1"
+    run += " --mixed_precision bf16 --rank 16 --gradient_checkpointing"
+    report = answer({"run.sh": run}, "run.sh")
+    assert report.configuration["batch_size"].value == 1
+    with pytest.raises(CannotLaunch, match="load_tensors"):
+        plan(Project.from_mapping({"run.sh": run.replace("--load_tensors", "")}), "run.sh")
+
+
 @pytest.mark.parametrize(
     ("files", "script", "reason"),
     [
