@@ -51,6 +51,7 @@ HOMES: dict[str, str] = {
     "lightning_fabric": "lightning",
     "peft": "peft",
     "bitsandbytes": "bitsandbytes",
+    "liger_kernel": "liger",
     "torchao": "torchao",
     "einops": "einops",
     "click": "command_line",

@@ -286,6 +286,10 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
 
         quantise(interpreter, model, quantization)
     model = _changed(interpreter, model, changes)
+    if interpreter.state.get("liger everywhere"):
+        from engine.memory.libraries import liger
+
+        liger.apply(interpreter, model)
     model.eval()
     if options.get("device_map") is not None:
         model.to("cuda")

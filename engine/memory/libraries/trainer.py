@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.libraries import liger
 from engine.memory.libraries.mixed_precision import wrap_forward
 from engine.memory.libraries.tokenizers import collators
 from engine.memory.libraries.torch_data import is_tensor, make_loader
@@ -296,6 +297,8 @@ def make_trainer(interpreter: Interpreter) -> Any:
             place(interpreter, model, arguments)
             model.train()
             self.is_in_train = True
+            if arguments.use_liger_kernel:
+                liger.apply(interpreter, model)
             if arguments.gradient_checkpointing:
                 model.gradient_checkpointing_enable(
                     gradient_checkpointing_kwargs=arguments.gradient_checkpointing_kwargs or {"use_reentrant": False}
@@ -365,19 +368,10 @@ def shown_micro_batches(interpreter: Interpreter, steps: int) -> int:
     return min(steps, 3)
 
 
-LOWERING_UNMODELLED: Mapping[str, str] = {
-    "use_liger_kernel": "the logits of the loss are shown whole, so the run needs less than this",
-}
-"""Arguments that lower the peak by means that the shadow run does not play."""
-
-
 def declare(interpreter: Interpreter, arguments: Any) -> None:
     """Name what the arguments say for the configuration."""
     declared = interpreter.state.setdefault("declared", {})
     declared.setdefault("batch_size", arguments.per_device_train_batch_size)
-    for name, effect in LOWERING_UNMODELLED.items():
-        if getattr(arguments, name):
-            interpreter.note(f"{name} is not modelled: {effect}")
 
 
 def place(interpreter: Interpreter, model: Any, arguments: Any) -> None:

@@ -57,3 +57,25 @@ for _ in range(3):
 def test_half_precision_attention_before_ampere_keeps_its_weights() -> None:
     weights_of_attention = 4 * 8 * 8 * 512 * 512 * 4
     assert peak(ATTENTION, "t4") - peak(ATTENTION) > weights_of_attention
+
+
+LIGER = """
+import torch
+from transformers import AutoModelForCausalLM
+{patch}
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", torch_dtype=torch.bfloat16).cuda()
+model.train()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+for _ in range(3):
+    ids = torch.randint(0, 1000, (8, 1024), device="cuda")
+    model(input_ids=ids, labels=ids, use_cache=False).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_fused_loss_makes_no_logits() -> None:
+    logits = 8 * 1024 * 151_936
+    patch = "from liger_kernel.transformers import apply_liger_kernel_to_qwen2\napply_liger_kernel_to_qwen2()"
+    # Float32 logits, their log-softmax and its gradient are spared.
+    assert peak(LIGER.format(patch="")) - peak(LIGER.format(patch=patch)) > 12 * logits
