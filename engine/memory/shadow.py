@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.confinement import confined, released
 from engine.memory.libraries import library_module
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
@@ -138,7 +139,7 @@ def _run(
     interpreter.state.update(launch.state)
     interpreter.state["declared"] = dict(launch.declared)
     interpreter.state["overrides"] = overrides
-    interpreter.state["fetch_config"] = fetch_config
+    interpreter.state["fetch_config"] = released(fetch_config) if fetch_config is not None else None
     problem: str | None = None
     with Machine(arch=architecture, world_size=launch.world_size, expandable_segments=expandable_segments) as machine:
         interpreter.device = machine
@@ -149,7 +150,8 @@ def _run(
         if adjust is not None:
             adjust(interpreter)
         try:
-            interpreter.run_main(launch.script)
+            with confined():
+                interpreter.run_main(launch.script)
         except OutOfBudget as stop:
             problem = str(stop)
         except Exception as raised:

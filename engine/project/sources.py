@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from engine.confinement import released
+
 SKIPPED_FOLDERS = frozenset(
     {
         ".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
@@ -101,6 +103,7 @@ class FolderSource:
         self._root = root.resolve()
         self._paths: tuple[str, ...] | None = None
 
+    @released
     def paths(self) -> Sequence[str]:
         if self._paths is None:
             found: list[str] = []
@@ -130,6 +133,7 @@ class FolderSource:
         target = self._file(path)
         return None if target is None else target.stat().st_size
 
+    @released
     def read(self, path: str) -> bytes:
         target = self._file(path)
         if target is None:
@@ -153,6 +157,7 @@ class GitSource:
         self._entries: dict[str, tuple[str, int]] | None = None
         self._lock = threading.Lock()
 
+    @released
     def _tree(self) -> dict[str, tuple[str, int]]:
         if self._entries is None:
             listing = run_git(self._repository, "ls-tree", "-r", "-z", "-l", "--full-tree", self.commit)
@@ -179,6 +184,7 @@ class GitSource:
     def key(self, path: str) -> str:
         return self._tree()[path][0]
 
+    @released
     def read(self, path: str) -> bytes:
         blob, _ = self._tree()[path]
         with self._lock:

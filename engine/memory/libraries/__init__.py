@@ -74,8 +74,10 @@ HOMES: dict[str, str] = {
 
 def library_module(interpreter: Interpreter, dotted: str) -> Any:
     """The model of a library's module, or None where there is none."""
-    home = HOMES.get(dotted.split(".")[0])
-    if home is None:
+    parts = dotted.split(".")
+    home = HOMES.get(parts[0])
+    # No module is named so; such a part would lead from a library's function into the host.
+    if home is None or any(part.startswith("__") for part in parts):
         return None
     try:
         module = import_module(f"engine.memory.libraries.{home}")

@@ -19,9 +19,11 @@ def make_argparse(interpreter: Interpreter) -> dict[str, Any]:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs = {key: value for key, value in kwargs.items() if not isinstance(value, Unknown)}
-            if kwargs.get("fromfile_prefix_chars"):
-                kwargs.pop("fromfile_prefix_chars")
             super().__init__(*args, **kwargs)
+
+        def _read_args_from_files(self, arg_strings: list[str]) -> list[str]:
+            # `@file` stays what it is: the host's parser would open it.
+            return arg_strings
 
         def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
             return self.parse_known_args(args, namespace)[0]

@@ -1,17 +1,30 @@
 """Reading and writing attributes of values, within what the interpreted program may touch.
 
 The program's own objects are host objects, so the host's introspection must stay out of reach: special names are let
-through only where they are listed, modules and classes of the engine cannot be changed, and string formatting never
-follows attributes on its own.
+through only where they are listed, private names of the standard library are not, modules, functions and classes of the
+engine cannot be changed, and string formatting never follows attributes on its own.
 """
 
 from __future__ import annotations
 
+import argparse
+import configparser
+import inspect
 import re
 import string
 from collections.abc import Mapping, Sequence
-from types import GeneratorType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    SimpleNamespace,
+    WrapperDescriptorType,
+)
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from engine.memory.program.budget import OutOfBudget
 from engine.memory.program.namespaces import Namespace
@@ -30,6 +43,22 @@ _OPERATORS = (
 ALLOWED_SPECIAL = frozenset(f"__{name}__" for name in _OPERATORS.split())
 """Special names that a program may read. Those that lead into the host (globals, code, subclasses ...) are missing."""
 
+_PRIVATE_INTERFACE = frozenset(
+    {
+        "_asdict", "_field_defaults", "_fields", "_generate_next_value_", "_ignore_", "_make", "_member_map_",
+        "_member_names_", "_missing_", "_name_", "_order_", "_replace", "_value2member_map_", "_value_",
+    }
+)  # fmt: skip
+"""Names of the standard library that are documented although they start with an underscore."""
+_RECORDS: tuple[type, ...] = (SimpleNamespace, argparse.Namespace)
+"""Standard classes whose instances hold nothing but what the program stored."""
+_OUT_OF_REACH = frozenset({configparser.RawConfigParser.read, inspect.Signature.from_callable.__func__})  # type: ignore[attr-defined]
+"""Public functions of the standard library that open files or evaluate text."""
+_PICKLING = frozenset({"__reduce__", "__reduce_ex__", "__del__"})
+"""Methods through which copying would set attributes unseen, or which run when nobody looks."""
+_FIXED: tuple[type, ...] = (
+    FunctionType, BuiltinFunctionType, MethodType, ModuleType, MethodWrapperType, WrapperDescriptorType, property,
+)  # fmt: skip
 _INTROSPECTION = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
 _WIDE_FORMAT = re.compile(r"\d{5,}")
 
@@ -91,23 +120,78 @@ def percent(text: str, values: Any) -> Any:
     return text % values
 
 
+_hidden: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
+"""Answers of `_is_hidden`; a class of a program is not kept alive by them."""
+
+
+def _is_hidden(kind: type, name: str) -> bool:
+    """Whether a private name of this class is the standard library's or nobody's, and so not the program's to read."""
+    answers = _hidden.setdefault(kind, {})
+    if name not in answers:
+        answers[name] = _looks_hidden(kind, name)
+    return answers[name]
+
+
+def _looks_hidden(kind: type, name: str) -> bool:
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return not (is_program_class(base) or base.__module__.startswith("engine."))
+    return not (issubclass(kind, _RECORDS) or kind.__module__.startswith("engine.")) and not is_program_class(kind)
+
+
+def _check_private(value: Any, name: str) -> None:
+    """Raises AttributeError for a private name that is not the program's to read."""
+    if name in _PRIVATE_INTERFACE:
+        return
+    kind = type(value)
+    if kind is super:
+        kind = super.__self_class__.__get__(value)  # type: ignore[attr-defined]
+    elif isinstance(value, Namespace):
+        if name.startswith("_preflight_"):
+            raise AttributeError(name)
+        return
+    elif isinstance(value, type) and any(name in base.__dict__ for base in value.__mro__):
+        kind = value
+    if _is_hidden(kind, name):
+        raise AttributeError(name)
+
+
+def plain_name(name: Any) -> str:
+    """A name as a plain string: what a program's subclass of `str` says of itself does not count."""
+    if type(name) is str:
+        return name
+    if not isinstance(name, str):
+        raise TypeError("attribute name must be string")
+    return str.__str__(name)
+
+
 def read(value: Any, name: str) -> Any:
     """`value.name`, or AttributeError where the program may not read it."""
-    if name[:2] == "__" and name[-2:] == "__":
-        return _read_special(value, name)
-    if name[:10] == "preflight_":
+    if type(name) is not str:
+        name = plain_name(name)
+    if name[:1] == "_":
+        if name[:2] == "__" and name[-2:] == "__":
+            return _read_special(value, name)
+        _check_private(value, name)
+    elif name[:10] == "preflight_":
         raise AttributeError(name)
-    if name in ("format", "format_map"):
+    elif name in ("format", "format_map"):
         if isinstance(value, str):
             return (_format_method if name == "format" else _format_map_method)(value)
         if isinstance(value, type) and issubclass(value, str):
             return lambda text, *args, **kwargs: _SafeFormatter().vformat(text, args, kwargs)
-    if isinstance(value, GeneratorType) and name.startswith(_INTROSPECTION):
+    elif (isinstance(value, GeneratorType) and name.startswith(_INTROSPECTION)) or (value is type and name == "mro"):
         raise AttributeError(name)
-    if value is type and name in ("mro",):
+    elif name == "obj" and isinstance(value, AttributeError):
+        # What lacked the attribute may be an object of the engine.
         raise AttributeError(name)
     found = getattr(value, name)
-    if isinstance(found, ModuleType):
+    kind = type(found)
+    if kind is MethodType or kind is FunctionType:
+        function = found.__func__ if kind is MethodType else found
+        if type(function) is FunctionType and function in _OUT_OF_REACH:
+            raise AttributeError(name)
+    elif isinstance(found, ModuleType):
         raise AttributeError(name)
     return found
 
@@ -131,17 +215,51 @@ def _read_special(value: Any, name: str) -> Any:
             if isinstance(value, type)
             else (lambda key: read_plain(value, key))
         )
+    if name in ("__setattr__", "__delattr__"):
+        return _checked_setter(value, name)
     if name == "__annotations__":
         return dict(getattr(value, "__annotations__", {}))
+    if name in ("__mro__", "__bases__") and isinstance(value, type):
+        # Where the engine's class narrows one of the standard library, the wide one stays out of reach.
+        return tuple(base for base in getattr(value, name) if base is object or not _is_narrowed(value, base))
+    if name == "__base__" and isinstance(value, type):
+        return object if _is_narrowed(value, value.__base__) else value.__base__
     if value is type and name not in ("__name__", "__new__", "__init__", "__call__", "__class__"):
         raise AttributeError(name)
     return getattr(value, name)
 
 
+def _is_narrowed(kind: type, base: type | None) -> bool:
+    """Whether `base` lies behind a class of the engine in the order of `kind`'s bases."""
+    if base is None or base.__module__.startswith("engine.") or is_program_class(base):
+        return False
+    return any(other.__module__.startswith("engine.") and issubclass(other, base) for other in kind.__mro__)
+
+
+def _checked_setter(value: Any, name: str) -> Any:
+    """`value.__setattr__` or `__delattr__` that changes only what `write` and `remove` would."""
+    found = getattr(value, name)
+    bound = not isinstance(value, type)
+    target = super.__self__.__get__(value) if type(value) is super else value  # type: ignore[attr-defined]
+
+    def change(*args: Any) -> None:
+        changed, key, *item = (target, *args) if bound else args
+        key = plain_name(key)
+        check_writable(changed, key, *item)
+        found(*([key, *item] if bound else [changed, key, *item]))
+
+    return change
+
+
 def read_plain(value: Any, name: str) -> Any:
     """`object.__getattribute__(value, name)`."""
-    if name[:2] == "__":
+    name = plain_name(name)
+    if name[:2] == "__" and name[-2:] == "__":
         return _read_special(value, name)
+    if name[:10] == "preflight_":
+        raise AttributeError(name)
+    if name[:1] == "_":
+        _check_private(value, name)
     return object.__getattribute__(value, name)
 
 
@@ -159,16 +277,34 @@ def variables(value: Any) -> Any:
     return own
 
 
+def check_writable(value: Any, name: str, item: Any = None) -> None:
+    """Raises AttributeError where the program may not set or delete an attribute: the engine's own things stay."""
+    if isinstance(value, type) and not is_program_class(value):
+        raise AttributeError(f"{value.__name__}.{name} cannot be replaced in a shadow run")
+    if isinstance(value, _FIXED):
+        raise AttributeError(f"{name} cannot be set")
+    if name[:10] == "preflight_" or name in ("__preflight_program__", "__dataclass_fields__") or name in _PICKLING:
+        raise AttributeError(name)
+    if name == "__class__" and not (is_program_class(item) and is_program_object(value)):
+        raise AttributeError(name)
+    if name[:1] == "_" and not (name[:2] == "__" and name[-2:] == "__"):
+        _check_private_write(value, name)
+
+
+def _check_private_write(value: Any, name: str) -> None:
+    if isinstance(value, Namespace):
+        if name.startswith("_preflight_"):
+            raise AttributeError(name)
+    elif not is_program_object(value) and not isinstance(value, type) and _is_hidden(type(value), name):
+        raise AttributeError(name)
+
+
 def write(value: Any, name: str, item: Any) -> None:
     """`value.name = item`. The engine's own classes cannot be changed by a program."""
     if isinstance(value, Unknown):
         return
-    if isinstance(value, type) and not is_program_class(value):
-        raise AttributeError(f"{value.__name__}.{name} cannot be replaced in a shadow run")
-    if name[:10] == "preflight_":
-        raise AttributeError(name)
-    if name == "__class__" and not (is_program_class(item) and is_program_object(value)):
-        raise AttributeError(name)
+    name = plain_name(name)
+    check_writable(value, name, item)
     setattr(value, name, item)
 
 
@@ -176,6 +312,6 @@ def remove(value: Any, name: str) -> None:
     """`del value.name`."""
     if isinstance(value, Unknown):
         return
-    if isinstance(value, type) and not is_program_class(value):
-        raise AttributeError(name)
+    name = plain_name(name)
+    check_writable(value, name)
     delattr(value, name)

@@ -6,7 +6,7 @@ import builtins as host
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.program.attributes import read, remove, render, variables, write
+from engine.memory.program.attributes import plain_name, read, remove, render, variables, write
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
 from engine.memory.program.files import open_file
 from engine.memory.program.namespaces import Namespace
@@ -212,7 +212,7 @@ def make_builtins(interpreter: Interpreter) -> dict[str, Any]:
         return refused
 
     def import_by_name(name: str, *args: Any, **kwargs: Any) -> Any:
-        return interpreter.import_module(name, interpreter.place()[0], False, whole=False)
+        return interpreter.import_module(plain_name(name), interpreter.place()[0], False, whole=False)
 
     def make_bytes(value: Any = b"", *args: Any) -> bytes:
         if isinstance(value, int) and value > MAX_ELEMENTS:

@@ -188,9 +188,7 @@ class Interpreter:
 
     def _create(self, meta: Any, name: str, bases: tuple[Any, ...], namespace: Any, keywords: dict[str, Any]) -> Any:
         annotations = namespace.get("__annotations__", {})
-        if not isinstance(annotations, dict) or not all(
-            isinstance(key, str) and key.isidentifier() for key in annotations
-        ):
+        if not isinstance(annotations, dict) or not all(type(key) is str and key.isidentifier() for key in annotations):
             raise TypeError("annotations must be keyed by names")
         for special in ("__new__", "__init_subclass__", "__class_getitem__"):
             method = namespace.get(special)
@@ -199,7 +197,8 @@ class Interpreter:
                     namespace, special, staticmethod(method) if special == "__new__" else classmethod(method)
                 )
         dict.__setitem__(namespace, "__preflight_program__", True)
-        namespace.pop("__del__", None)
+        for special in ("__del__", "__reduce__", "__reduce_ex__", "__dataclass_fields__"):
+            namespace.pop(special, None)
         return meta(name, bases, namespace, **keywords)
 
     # Modules

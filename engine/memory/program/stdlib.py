@@ -59,6 +59,13 @@ _WHOLE: dict[str, Any] = {
     "difflib": difflib,
 }
 """Modules whose public names are pure functions and classes."""
+_UNBOUNDED = frozenset(
+    {
+        "pbkdf2_hmac", "scrypt", "file_digest", "getcontext", "setcontext", "localcontext", "Context", "DefaultContext",
+        "BasicContext", "ExtendedContext",
+    }
+)  # fmt: skip
+"""Names of them that read files, change state of the host, or run as long as an argument says."""
 
 _PARTS: dict[str, tuple[Any, str]] = {
     "abc": (abc, "ABC ABCMeta abstractmethod abstractproperty abstractclassmethod abstractstaticmethod"),
@@ -69,7 +76,7 @@ _PARTS: dict[str, tuple[Any, str]] = {
     "copy": (copy, "copy deepcopy Error"),
     "datetime": (datetime, "timedelta date time timezone"),
     "enum": (enum, "Enum IntEnum Flag IntFlag StrEnum auto unique EnumMeta EnumType member nonmember"),
-    "functools": (functools, "partialmethod reduce cmp_to_key total_ordering cached_property singledispatch"),
+    "functools": (functools, "partialmethod reduce cmp_to_key total_ordering cached_property"),
     "itertools": (
         itertools,
         "chain combinations combinations_with_replacement permutations product accumulate groupby starmap takewhile "
@@ -100,7 +107,7 @@ _PARTS: dict[str, tuple[Any, str]] = {
     "types": (types, "SimpleNamespace MappingProxyType GeneratorType NoneType MethodType"),
     "typing": (
         typing,
-        "Any AnyStr Callable ClassVar Final ForwardRef Generic Literal Optional Protocol Tuple Type TypeVar Union AbstractSet "  # noqa: E501
+        "Any AnyStr Callable ClassVar Final Generic Literal Optional Protocol Tuple Type TypeVar Union AbstractSet "
         "ByteString Container ContextManager Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
         "MutableMapping MutableSequence MutableSet Sequence Sized ValuesView Awaitable AsyncIterator AsyncIterable "
         "Coroutine Collection AsyncGenerator AsyncContextManager Reversible SupportsAbs SupportsBytes SupportsFloat "
@@ -111,7 +118,7 @@ _PARTS: dict[str, tuple[Any, str]] = {
         "Unpack TypeVarTuple dataclass_transform override",
     ),
     "uuid": (uuid, "UUID"),
-    "weakref": (weakref, "ref proxy WeakKeyDictionary WeakValueDictionary WeakSet finalize"),
+    "weakref": (weakref, "ref proxy WeakKeyDictionary WeakValueDictionary WeakSet"),
     "contextlib": (contextlib, "nullcontext suppress ExitStack AbstractContextManager closing ContextDecorator"),
     "dataclasses": (
         dataclasses,
@@ -133,9 +140,9 @@ def standard_module(interpreter: Interpreter, name: str) -> Namespace | None:
     if name in _WHOLE:
         module = _WHOLE[name]
         members = {
-            key: value
-            for key, value in vars(module).items()
-            if not key.startswith("_") and not isinstance(value, types.ModuleType)
+            key: getattr(module, key)
+            for key in getattr(module, "__all__", None) or [name for name in vars(module) if name[0] != "_"]
+            if key not in _UNBOUNDED and not isinstance(getattr(module, key), types.ModuleType)
         }
     elif name in _PARTS:
         module, names = _PARTS[name]

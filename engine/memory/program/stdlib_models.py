@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import io
 import itertools
@@ -11,15 +10,14 @@ import json
 import math
 import random
 import tomllib
-import typing
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.program.attributes import read
+from engine.memory.program.attributes import plain_name, read
 from engine.memory.program.budget import OutOfBudget
-from engine.memory.program.functions import Function
 from engine.memory.program.namespaces import Namespace
+from engine.memory.program.stdlib_introspection import make_dataclasses, make_functools, make_inspect, make_typing
 from engine.memory.program.stdlib_paths import make_os, make_os_path, make_pathlib
 from engine.memory.program.unknown import Unknown
 
@@ -211,70 +209,6 @@ def _itertools(interpreter: Interpreter) -> dict[str, Any]:
     return {"count": count, "cycle": cycle, "repeat": repeat, "islice": islice}
 
 
-def _functools(interpreter: Interpreter) -> dict[str, Any]:
-    def wraps(wrapped: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-        def decorate(wrapper: Any) -> Any:
-            for name in ("__name__", "__qualname__", "__doc__"):
-                with contextlib.suppress(AttributeError, TypeError):
-                    setattr(wrapper, name, getattr(wrapped, name))
-            if isinstance(wrapper, Function):
-                wrapper.__wrapped__ = wrapped  # type: ignore[attr-defined]
-            return wrapper
-
-        return decorate
-
-    def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
-        if callable(maxsize):
-            return Cached(maxsize)
-        return Cached
-
-    class Cached:
-        """A memoised function; calls whose arguments cannot be hashed are simply made."""
-
-        def __init__(self, function: Any) -> None:
-            self.function = function
-            self.results: dict[Any, Any] = {}
-
-        def __get__(self, instance: Any, owner: Any = None) -> Any:
-            return self if instance is None else functools.partial(self, instance)
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            try:
-                key = (args, tuple(sorted(kwargs.items())))
-                if key in self.results:
-                    return self.results[key]
-            except TypeError:
-                return interpreter.call(self.function, list(args), kwargs)
-            self.results[key] = interpreter.call(self.function, list(args), kwargs)
-            return self.results[key]
-
-        def cache_clear(self) -> None:
-            self.results.clear()
-
-    class Partial:
-        """`functools.partial`, with unknown functions passed through."""
-
-        func: Any
-        args: tuple[Any, ...]
-        keywords: dict[str, Any]
-
-        def __init__(self, function: Any, *args: Any, **kwargs: Any) -> None:
-            if isinstance(function, Partial):
-                args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
-            self.func, self.args, self.keywords = function, args, kwargs
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return interpreter.call(self.func, [*self.args, *args], {**self.keywords, **kwargs})
-
-    return {
-        "wraps": wraps,
-        "lru_cache": lru_cache,
-        "cache": Cached,
-        "partial": Partial,
-        "update_wrapper": lambda w, *a, **k: w,
-    }
-
-
 def _contextlib(interpreter: Interpreter) -> dict[str, Any]:
     class Manager:
         """A generator function's one-shot context manager, usable as a decorator too."""
@@ -341,87 +275,6 @@ def _operator(interpreter: Interpreter) -> dict[str, Any]:
     return {"attrgetter": attrgetter, "methodcaller": methodcaller}
 
 
-def _dataclasses(interpreter: Interpreter) -> dict[str, Any]:
-    def dataclass(target: Any = None, **options: Any) -> Any:
-        def decorate(kind: Any) -> Any:
-            if not isinstance(kind, type):
-                return kind
-            names = kind.__dict__.get("__annotations__", {})  # noqa: RUF063
-            if not all(isinstance(name, str) and name.isidentifier() for name in names):
-                raise TypeError("fields must be named by identifiers")
-            return dataclasses.dataclass(kind, **options)
-
-        return decorate if target is None else decorate(target)
-
-    return {"dataclass": dataclass}
-
-
-def _typing(interpreter: Interpreter) -> dict[str, Any]:
-    def get_type_hints(target: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        hints: dict[str, Any] = {}
-        for base in reversed(getattr(target, "__mro__", (target,))):
-            hints.update(vars(base).get("__annotations__", {}) if hasattr(base, "__dict__") else {})
-        return hints
-
-    return {
-        "get_type_hints": get_type_hints,
-        "TYPE_CHECKING": False,
-        "overload": lambda function: function,
-        "Any": typing.Any,
-    }
-
-
-def _inspect(interpreter: Interpreter) -> dict[str, Any]:
-    import inspect
-
-    def signature(function: Any, *args: Any, **kwargs: Any) -> Any:
-        target = getattr(function, "__func__", function)
-        if isinstance(target, type):
-            target = target.__init__  # type: ignore[misc]
-        if not isinstance(target, Function):
-            return (
-                inspect.signature(function)
-                if callable(function)
-                else Unknown("signature of a value that is not callable")
-            )
-        code = target.preflight_code
-        kinds = inspect.Parameter
-        parameters = []
-        names = code.positional[1:] if target is not function else code.positional
-        for name in names:
-            index = code.positional.index(name) - (len(code.positional) - len(target.preflight_defaults))
-            default = target.preflight_defaults[index] if index >= 0 else kinds.empty
-            parameters.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default))
-        if code.variadic:
-            parameters.append(kinds(code.variadic, kinds.VAR_POSITIONAL))
-        for name in code.keyword_only:
-            parameters.append(
-                kinds(name, kinds.KEYWORD_ONLY, default=target.preflight_keyword_defaults.get(name, kinds.empty))
-            )
-        if code.keywords:
-            parameters.append(kinds(code.keywords, kinds.VAR_KEYWORD))
-        return inspect.Signature(parameters)
-
-    def is_function(value: Any) -> bool:
-        return isinstance(value, Function)
-
-    def get_members(value: Any, predicate: Any = None) -> list[tuple[str, Any]]:
-        table = (
-            value.special("__dict__")
-            if isinstance(value, Namespace)
-            else {name: getattr(value, name) for name in dir(value)}
-        )
-        pairs = sorted((name, item) for name, item in table.items() if not name.startswith("__"))
-        return [pair for pair in pairs if predicate is None or interpreter.call(predicate, [pair[1]], {})]
-
-    return {
-        "signature": signature,
-        "isfunction": is_function,
-        "getmembers": get_members,
-        "ismethod": lambda v: hasattr(v, "__func__"),
-    }
-
-
 def _json(interpreter: Interpreter) -> dict[str, Any]:
     def loads(text: Any, **kwargs: Any) -> Any:
         return text if isinstance(text, Unknown) else json.loads(text)
@@ -476,6 +329,7 @@ def _importlib(interpreter: Interpreter) -> dict[str, Any]:
     def import_module(name: Any, package: Any = None) -> Any:
         if not isinstance(name, str):
             return Unknown("a module whose name is not known")
+        name = plain_name(name)
         level = len(name) - len(name.lstrip("."))
         if level and isinstance(package, str):
             base = package.split(".")
@@ -484,7 +338,11 @@ def _importlib(interpreter: Interpreter) -> dict[str, Any]:
 
     def find_spec(name: str, *args: Any) -> Any:
         try:
-            return SimpleNamespace(name=name) if interpreter.find(name, interpreter.place()[0]) is not None else None
+            return (
+                SimpleNamespace(name=name)
+                if interpreter.find(plain_name(name), interpreter.place()[0]) is not None
+                else None
+            )
         except Exception:
             return None
 
@@ -549,12 +407,12 @@ MODELS: dict[str, Callable[[Interpreter], dict[str, Any]]] = {
     "random": _random,
     "math": _math,
     "itertools": _itertools,
-    "functools": _functools,
+    "functools": make_functools,
     "contextlib": _contextlib,
     "operator": _operator,
-    "dataclasses": _dataclasses,
-    "typing": _typing,
-    "inspect": _inspect,
+    "dataclasses": make_dataclasses,
+    "typing": make_typing,
+    "inspect": make_inspect,
     "json": _json,
     "tomllib": _tomllib,
     "tomli": _tomllib,
