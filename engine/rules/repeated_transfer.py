@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, same
+from engine.rules.remedies.transfers import assigned, moved_once
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
 from engine.trace.events import Forward, InPlaceUpdate, Store, Transfer
@@ -17,15 +18,29 @@ _NOT_TENSORS = frozenset(
 @rule("PF802", "repeated-transfer", "warning", "Unchanging data is copied to the device in each step")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = list(trace.of(Forward))
+    lost = [transfer for transfer in trace.of(Transfer) if transfer.discarded and _goes_on(transfer, forwards)]
+    for transfer in lost:
+        yield Draft(
+            transfer.place,
+            "`.to()` returns a new tensor and leaves this one where it is; the result is thrown away. Assign it.",
+            (Step(transfer.value.place, "the tensor"),),
+            severity="error",
+            fix=assigned(transfer),
+        )
+    repeated = list(_repeated(trace))
+    for transfer, loop in repeated:
+        yield Draft(
+            transfer.place,
+            "This does not change from step to step and is copied to the device in each of them. Move it once, before "
+            "the loop.",
+            (Step(transfer.value.place, "made here, once"), Step(loop.place, "the training loop")),
+            fix=moved_once(transfer, [other for other, around in repeated if around.place == loop.place], loop),
+        )
+
+
+def _repeated(trace: Trace) -> Iterator[tuple[Transfer, Loop]]:
+    """Copies of unchanging data in a training loop, and that loop."""
     for transfer in trace.of(Transfer):
-        if transfer.discarded and _goes_on(transfer, forwards):
-            yield Draft(
-                transfer.place,
-                "`.to()` returns a new tensor and leaves this one where it is; the result is thrown away. Assign it.",
-                (Step(transfer.value.place, "the tensor"),),
-                severity="error",
-            )
-            continue
         loop = next((loop for loop in transfer.loops if loop.innermost_training), None)
         if loop is None or transfer.device == "cpu" or transfer.how == "cpu" or transfer.discarded:
             continue
@@ -34,13 +49,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if any(guard.place > loop.place for guard in transfer.guards):
             continue
-        yield Draft(
-            transfer.place,
-            "This does not change from step to step and is copied to the device in each of them. Move it once, "
-            "before the "
-            "loop.",
-            (Step(value.place, "made here, once"), Step(loop.place, "the training loop")),
-        )
+        yield transfer, loop
 
 
 def _goes_on(transfer: Transfer, forwards: list[Forward]) -> bool:

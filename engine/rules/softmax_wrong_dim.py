@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.contraction import contracted_differently
+from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Activation
@@ -19,10 +20,11 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         contradiction = contracted_differently(trace, activation)
         if contradiction is not None:
-            place, why = contradiction
+            place, why, dim = contradiction
             yield Draft(
                 activation.place,
                 f"This softmax runs over dimension {activation.dim}, {why}: the weights of one query do not sum "
                 "to one.",
                 (Step(place, "used as weights here"),),
+                fix=over_dimension(trace, activation, dim),
             )

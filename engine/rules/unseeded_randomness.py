@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.remedies.seeding import seeded_alike
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import Backward, Event, FrameworkTrainer, LoaderBuilt, ModuleCreated, RandomCall, Seed
@@ -32,6 +33,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             call.place,
             f"The first draw from {_named(source)}'s generator, which nothing seeds: two runs of this script differ.",
             (*other, Step(backward.place, "training depends on it")),
+            fix=seeded_alike(source, call.place, [seed for seed in seeds if seed.root is call.root]),
         )
 
 

@@ -8,8 +8,8 @@ from engine.trace.events import Activation, FunctionCall
 _PRODUCTS = frozenset({"bmm", "matmul", "mm", "baddbmm"})
 
 
-def contracted_differently(trace: Trace, activation: Activation) -> tuple[Place, str] | None:
-    """The product that uses a softmax's output as weights over another dimension, and how it differs.
+def contracted_differently(trace: Trace, activation: Activation) -> tuple[Place, str, int] | None:
+    """The product that uses a softmax's output as weights over another dimension, how it differs, and which it sums.
 
     Only products that name their dimensions count: `einsum`, and `bmm` or `matmul` with the weights on the left, which
     sum over the last one. A softmax over the first of several dimensions that feeds one of them runs over the batch.
@@ -21,13 +21,13 @@ def contracted_differently(trace: Trace, activation: Activation) -> tuple[Place,
         if name == "einsum" and call.arguments[0].constant:
             found = _einsum(call, activation)
             if found is not None:
-                return call.place, found
+                return call.place, *found
         elif name in _PRODUCTS and _derived(call.arguments[0], activation.output) and activation.dim == 0:
-            return call.place, "while the product below sums over the last one"
+            return call.place, "while the product below sums over the last one", -1
     return None
 
 
-def _einsum(call: FunctionCall, activation: Activation) -> str | None:
+def _einsum(call: FunctionCall, activation: Activation) -> tuple[str, int] | None:
     equation = str(call.arguments[0].constant).replace(" ", "")
     if "->" not in equation or "..." in equation:
         return None
@@ -38,7 +38,8 @@ def _einsum(call: FunctionCall, activation: Activation) -> str | None:
         letter = term[activation.dim]
         summed = [other for other in term if other not in output]
         if letter in output and len(summed) == 1:
-            return f"`{letter}` of `{term}`, while the product sums over `{summed[0]}`"
+            why = f"`{letter}` of `{term}`, while the product sums over `{summed[0]}`"
+            return why, term.index(summed[0])
     return None
 
 

@@ -78,6 +78,34 @@ def with_logits(trace: Trace, loss: LossCall) -> FixMaker:
     return in_file(loss.place, build)
 
 
+def over_dimension(trace: Trace, activation: Activation, dim: int) -> FixMaker:
+    """The softmax runs over another dimension; a layer that is applied in several places stays as it is."""
+    place = activation.made_at or activation.place
+    uses = {a.place for a in trace.of(Activation) if (a.made_at or a.place) == place}
+
+    def build(module: Module) -> Fix | None:
+        call = call_at(module, place)
+        if call is None or len(uses) != 1:
+            return None
+        told = "Normalise over the dimension that is summed."
+        if argument_of(call, len(call.args), "dim") is not None:
+            return fixes.add_keyword(module, place, "dim", str(dim), safe=True, description=told)
+        given = [a for a in call.args if not isinstance(a, ast.Starred)]
+        last = given[-1] if given else None
+        if last is None or not isinstance(_constant(last), int):
+            return None
+        return fixes.replace_call_argument(module, place, len(call.args) - 1, str(dim), safe=True, description=told)
+
+    return in_file(place, build)
+
+
+def _constant(node: ast.expr) -> object:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+
+
 _LOGARITHMS = {"Softmax": "LogSoftmax", "softmax": "log_softmax"}
 _WITH_LOGITS = {"BCELoss": "BCEWithLogitsLoss", "binary_cross_entropy": "binary_cross_entropy_with_logits"}
 
