@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.distributed import distributed_by
+from engine.rules.facts.identity import same
 from engine.rules.facts.text import source_of
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Load, LoadStateDict, Transfer
+from engine.trace.events import Collective, Load, LoadStateDict, Transfer
 
 
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
@@ -16,10 +17,19 @@ def check(trace: Trace) -> Iterator[Draft]:
     for load in trace.of(Load):
         if load.how != "torch.load" or load.map_location is not None:
             continue
-        launched = distributed_by(trace, load)
+        launched = distributed_by(trace, load) or _exchanges(trace, load)
         used = _used_as_state(trace, load)
         chosen = any(other.map_location is not None and other.excludes(load) for other in trace.family(load, Load))
-        moved = None if launched else _moved_after(trace, load)
+        moved = None if launched else _moved_after(trace, load, used)
+        beside = None if moved is not None or (launched and used) else _chosen_beside(trace, load)
+        if beside is not None and not chosen:
+            yield Draft(
+                load.place,
+                "These tensors are restored onto the device they were saved from, while what is loaded beside them "
+                "gets a `map_location`. Pass it here too.",
+                (Step(beside.place, "loaded with `map_location`"),),
+                severity="note",
+            )
         if moved is not None and not chosen:
             yield Draft(
                 load.place,
@@ -50,14 +60,42 @@ def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:
     return None
 
 
-def _moved_after(trace: Trace, load: Load) -> Transfer | None:
-    """A move of what was loaded to a device that the program chooses."""
+def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transfer | None:
+    """A move of what was loaded, or of the module that took it, to a device that the program chooses."""
     for transfer in trace.of(Transfer):
-        if transfer.how != "to" or transfer.device.startswith("cpu") or load.result is None:
+        if transfer.device.startswith("cpu") or load.result is None:
             continue
-        if any(part is load.result for part in transfer.value.ancestors(limit=30)):
+        if transfer.how == "to" and any(part is load.result for part in transfer.value.ancestors(limit=30)):
+            return transfer
+        if used is None or transfer.index < used.index or transfer.root is not used.root:
+            continue
+        # `if torch.cuda.is_available(): net.cuda()` is meant to run on hosts without a GPU as well.
+        optional = any("is_available" in guard.text for guard in transfer.guards)
+        if transfer.how == "cuda" and optional and same(transfer.value, used.target):
             return transfer
     return None
+
+
+def _exchanges(trace: Trace, load: Load) -> Collective | None:
+    """A collective in the same class: several processes run it."""
+    if load.root.owner is None:
+        return None
+    return next((event for event in trace.family(load, Collective) if event.library == "torch"), None)
+
+
+def _chosen_beside(trace: Trace, load: Load) -> Load | None:
+    """Another load of the same class or function, for which a device is chosen."""
+    for other in trace.of(Load):
+        if other.how != "torch.load" or other.map_location is None or other.place.path != load.place.path:
+            continue
+        if _home(other) == _home(load) and other.place != load.place and not other.excludes(load):
+            return other
+    return None
+
+
+def _home(load: Load) -> str:
+    """The class whose method a load stands in, or the function itself."""
+    return load.function.rpartition(".")[0] or load.function
 
 
 def _receivers(used: LoadStateDict) -> Iterator[object]:

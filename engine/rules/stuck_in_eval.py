@@ -8,7 +8,7 @@ from engine.rules.facts.evaluation import forwards_by_place
 from engine.rules.facts.identity import same
 from engine.rules.remedies.modes import training_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Place, Step, Trace
 from engine.trace.events import Forward, ModeChange
 
 
@@ -29,17 +29,29 @@ def check(trace: Trace) -> Iterator[Draft]:
         change = _eval_before(trace, later, first)
         if change is None:
             continue
+        place = _in_training_file(change, later)
         evidence = [Step(later.place, "the next training pass runs in that mode")]
-        evidence += [Step(place, "called from here") for place in change.stack[-1:]]
+        if place == change.place:
+            evidence += [Step(call, "called from here") for call in change.stack[-1:]]
+        else:
+            evidence.append(Step(change.place, "put into evaluation mode here"))
         if first.mode_set_at is not None:
             evidence.append(Step(first.mode_set_at, "training mode is set only here"))
         yield Draft(
-            change.place,
+            place,
             "The model stays in evaluation mode after this: the training passes that follow run without dropout and "
             "with frozen batch-norm statistics. No `train()` was found between.",
             tuple(evidence),
             fix=training_mode(trace, change, later),
         )
+
+
+def _in_training_file(change: ModeChange, later: Forward) -> Place:
+    """Where the mode changes, as seen from the file that trains: there the call of a helper that leaves it changed."""
+    for place in (change.place, *reversed(change.stack)):
+        if place.path == later.place.path:
+            return place
+    return change.place
 
 
 def _eval_before(trace: Trace, later: Forward, first: Forward) -> ModeChange | None:
