@@ -107,27 +107,9 @@ class Interpreter(Loading):
     def _called_names(self) -> dict[str, set[int]]:
         """For each called name, the functions (by node) in which the calls stand."""
         found: dict[str, set[int]] = {}
-        for source in self.sources.values():
-            stack: list[tuple[ast.AST, int]] = [(source.tree, 0)]
-            while stack:
-                node, owner = stack.pop()
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    owner = id(node)
-                elif isinstance(node, ast.Call):
-                    name = (
-                        node.func.id
-                        if isinstance(node.func, ast.Name)
-                        else node.func.attr
-                        if isinstance(node.func, ast.Attribute)
-                        else ""
-                    )
-                    if name:
-                        found.setdefault(name, set()).add(owner)
-                    for argument in (*node.args, *(k.value for k in node.keywords)):
-                        # A function handed on as an argument is called by whoever takes it.
-                        if isinstance(argument, ast.Name):
-                            found.setdefault(argument.id, set()).add(owner)
-                stack.extend((child, owner) for child in ast.iter_child_nodes(node))
+        for path in self.sources:
+            for name, owners in self.outline(path).called.items():
+                found.setdefault(name, set()).update(owners)
         return found
 
     def _run_root(self, function: FunctionValue) -> None:
@@ -246,6 +228,7 @@ class Interpreter(Loading):
             )
             self.active_functions = []
             self.heap = saved_heap
+            self.heap_shared = self.modes_shared = True
         return instance
 
     def _symbolic_parameters(self, frame: Frame, function: FunctionValue) -> None:
@@ -287,6 +270,7 @@ class Interpreter(Loading):
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = ast.parse(annotation.value, mode="eval").body
+                self.kept.append(annotation)
             except (SyntaxError, ValueError):
                 annotation = None
         if isinstance(annotation, ast.BinOp):

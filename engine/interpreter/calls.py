@@ -9,7 +9,7 @@ from typing import Any
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
 from engine.interpreter.library import Library
 from engine.interpreter.machine import MAX_DEPTH
-from engine.interpreter.state import Flow, Frame, has_yield, join_values
+from engine.interpreter.state import Flow, Frame, join_values
 from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import Choice, ClassValue, Constant, Container, External, FunctionValue, Value
@@ -393,10 +393,11 @@ class Calls(Library):
                 return self.evaluate(definition.body)
             flow = self.execute(definition.body)
             if flow == Flow.NORMAL:
-                frame.return_states.append(self.snapshot())
+                if frame.return_states:
+                    frame.return_states.append(self.snapshot())
                 if not frame.returned:
                     frame.returned.append(self.constant(definition, None))
-            if frame.return_states:
+            if len(frame.return_states) > 1 or (frame.return_states and flow != Flow.RETURN):
                 self.join(frame.return_states)
         finally:
             self.frames.pop()
@@ -404,10 +405,7 @@ class Calls(Library):
             del self.contexts[contexts:]
             del self.guards[guards:]
             self.grad = grad
-        generator = self.generators.get(id(definition))
-        if generator is None:
-            generator = self.generators[id(definition)] = has_yield(definition)
-        if generator:
+        if id(definition) in self.outline(function.path).generators:
             made = self.container(node, "generator", frame.yielded[:12])
             made.open = True
             return made

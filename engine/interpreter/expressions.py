@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.frameworks.registry import canonical
 from engine.interpreter.attributes import Attributes
-from engine.interpreter.guards import guard_for, negated
+from engine.interpreter.guards import negated
 from engine.interpreter.state import join_values
 from engine.trace import events
 from engine.trace.places import Loop
@@ -228,7 +228,7 @@ class Expressions(Attributes):
                     return value
                 if bool(value.constant) is not stop and item is not node.values[-1]:
                     continue
-            guard = guard_for(item, value, self.place(item))
+            guard = self.guard(item, value)
             self.guards.append(negated(guard) if stop else guard)
             pushed += 1
             result = value if result is None else join_values(result, value)
@@ -250,7 +250,7 @@ class Expressions(Attributes):
         if test.is_constant:
             return self.evaluate(node.body if test.constant else node.orelse)
         self.condition_sync(test, node.test)
-        guard = guard_for(node.test, test, self.place(node.test))
+        guard = self.guard(node.test, test)
         before = self.snapshot()
         self.guards.append(guard)
         first = self.evaluate(node.body)
@@ -340,7 +340,7 @@ class Expressions(Attributes):
             names += [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
             for test in part.ifs:
                 value = self.evaluate(test)
-                self.guards.append(guard_for(test, value, self.place(test)))
+                self.guards.append(self.guard(test, value))
         element_node = node.value if isinstance(node, ast.DictComp) else node.elt
         if isinstance(node, ast.DictComp):
             self.evaluate(node.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from engine.trace.places import Guard, Place
 from engine.trace.values import Value
@@ -59,18 +60,31 @@ def modulo_divisor(node: ast.expr) -> str:
     return ""
 
 
-def guard_for(test: ast.expr, value: Value, place: Place) -> Guard:
-    """The guard of the branch where `test` holds."""
-    inner, positive = normalised(test)
-    kinds = set(value.about)
-    divisor = value.divisor or modulo_divisor(test)
-    if divisor:
-        kinds.add("modulo")
-    try:
-        text = ast.unparse(inner)
-    except (RecursionError, ValueError):
-        text = f"{place.line}:{place.column}"
-    return Guard(place, text, positive, frozenset(kinds), divisor)
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a condition's syntax says: its text without outer negations, whether it was positive, and the divisor that
+    it tests a remainder of."""
+
+    node: ast.expr
+    text: str
+    positive: bool
+    divisor: str
+
+    @classmethod
+    def of(cls, test: ast.expr, place: Place) -> Condition:
+        """Read a condition."""
+        inner, positive = normalised(test)
+        try:
+            text = ast.unparse(inner)
+        except (RecursionError, ValueError):
+            text = f"{place.line}:{place.column}"
+        return cls(test, text, positive, modulo_divisor(test))
+
+    def guard(self, value: Value, place: Place) -> Guard:
+        """The guard of the branch where the condition holds; `value` is what it evaluated to."""
+        divisor = value.divisor or self.divisor
+        kinds = value.about | {"modulo"} if divisor else value.about
+        return Guard(place, self.text, self.positive, kinds, divisor)
 
 
 def negated(guard: Guard, early: bool = False) -> Guard:

@@ -92,6 +92,7 @@ class Loading(Methods):
             )
             self.active_functions = saved_functions
             self.heap, self.modes = saved_heap, saved_modes
+            self.heap_shared = self.modes_shared = True
         return env
 
     def constant_at(self, place: Place, value: object) -> Value:
@@ -161,7 +162,7 @@ class Loading(Methods):
                 self.bind_import(part, current)
             else:
                 holder.put(part, current)
-                self.heap[(id(holder), part)] = current
+                self.own_heap()[(id(holder), part)] = current
             holder = current
 
     def bind_import(self, name: str, value: Value) -> None:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from engine.interpreter.guards import Condition
+from engine.interpreter.outline import Outline
 from engine.interpreter.state import Flow, Frame, Heap, Modes, Snapshot, join_env, join_modes
 from engine.project import Module, Project
 from engine.trace.events import Event
@@ -35,6 +37,8 @@ class Machine:
         self.trace = Trace(project=project)
         self.heap: Heap = {}
         self.modes: Modes = {}
+        #: Whether a snapshot holds the same heap or modes: they are then copied before they are written.
+        self.heap_shared = self.modes_shared = False
         self.grad: bool | None = True
         self.stack: list[Place] = []
         self.loops: list[Loop] = []
@@ -51,9 +55,11 @@ class Machine:
         self._places: dict[int, Place] = {}
         #: Every value made, for what is worked out after the run.
         self.created_values: list[Value] = []
-        self.generators: dict[int, bool] = {}
+        #: Syntax made up during the run: what is remembered by a node's id holds as long as the node does.
+        self.kept: list[ast.AST] = []
+        self._outlines: dict[str, Outline] = {}
         self._texts: dict[int, str] = {}
-        self._guards: dict[int, tuple[ast.AST, str, bool, str]] = {}
+        self._conditions: dict[int, Condition] = {}
 
     # ---- overridden by the mixins -------------------------------------------------------------------------------
 
@@ -73,6 +79,14 @@ class Machine:
 
     def element_of(self, value: Value, node: ast.AST) -> Value:
         raise NotImplementedError
+
+    def outline(self, path: str) -> Outline:
+        """What one walk over a loaded file tells."""
+        found = self._outlines.get(path)
+        if found is None:
+            source = self.sources.get(path)
+            found = self._outlines[path] = Outline.of(source) if source is not None else Outline()
+        return found
 
     # ---- position ------------------------------------------------------------------------------------------------
 
@@ -108,6 +122,14 @@ class Machine:
                 found = " ".join(found.split())
             self._texts[id(node)] = found
         return found
+
+    def guard(self, test: ast.expr, value: Value) -> Guard:
+        """The guard of the branch where `test`, which evaluated to `value`, holds."""
+        place = self.place(test)
+        condition = self._conditions.get(id(test))
+        if condition is None:
+            condition = self._conditions[id(test)] = Condition.of(test, place)
+        return condition.guard(value, place)
 
     def emit(self, kind: type[E], node: ast.AST | Place, /, **fields: Any) -> E:
         """Append an event at the current position."""
@@ -176,8 +198,15 @@ class Machine:
         return value
 
     def set_attribute(self, target: Value, name: str, value: Value) -> None:
-        self.heap[(id(target), name)] = value
+        self.own_heap()[(id(target), name)] = value
         target.put(name, value)
+
+    def own_heap(self) -> Heap:
+        """The heap, to be written: no snapshot sees the change."""
+        if self.heap_shared:
+            self.heap = dict(self.heap)
+            self.heap_shared = False
+        return self.heap
 
     def get_attribute(self, target: Value, name: str) -> Value | None:
         found = self.heap.get((id(target), name))
@@ -188,13 +217,15 @@ class Machine:
     # ---- branches ------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(dict(self.frame.env), dict(self.heap), dict(self.modes), self.grad)
+        self.heap_shared = self.modes_shared = True
+        return Snapshot(dict(self.frames[-1].env), self.heap, self.modes, self.grad)
 
     def restore(self, snapshot: Snapshot) -> None:
-        self.frame.env.clear()
-        self.frame.env.update(snapshot.env)
-        self.heap = dict(snapshot.heap)
-        self.modes = dict(snapshot.modes)
+        env = self.frames[-1].env
+        env.clear()
+        env.update(snapshot.env)
+        self.heap, self.modes = snapshot.heap, snapshot.modes
+        self.heap_shared = self.modes_shared = True
         self.grad = snapshot.grad
 
     def join(self, snapshots: Sequence[Snapshot]) -> None:
@@ -205,8 +236,8 @@ class Machine:
         env, heap, modes, grad = first.env, first.heap, first.modes, first.grad
         for other in snapshots[1:]:
             env = join_env(env, other.env)
-            heap = join_env(heap, other.heap)
-            modes = join_modes(modes, other.modes)
+            heap = heap if heap is other.heap else join_env(heap, other.heap)
+            modes = modes if modes is other.modes else join_modes(modes, other.modes)
             grad = grad if grad == other.grad else None
         self.restore(Snapshot(env, heap, modes, grad))
 
@@ -235,6 +266,9 @@ class Machine:
         if id(module) in seen or len(seen) > 200:
             return
         seen.add(id(module))
+        if self.modes_shared:
+            self.modes = dict(self.modes)
+            self.modes_shared = False
         self.modes[id(module)] = (mode, place)
         if isinstance(module, Choice):
             for option in module.options():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,9 +65,16 @@ def join_values(first: Value, second: Value) -> Value:
     if first is second:
         return first
     options: list[Value] = []
+    seen: set[int] = set()
+    constants: list[Value] = []
     for value in (*first.options(), *second.options()):
-        if any(value is seen or _same_constant(value, seen) for seen in options):
+        if id(value) in seen:
             continue
+        seen.add(id(value))
+        if value.is_constant:
+            if any(_same_constant(value, other) for other in constants):
+                continue
+            constants.append(value)
         options.append(value)
     if len(options) == 1:
         return options[0]
@@ -88,21 +94,18 @@ def join_values(first: Value, second: Value) -> Value:
 
 
 def _same_constant(a: Value, b: Value) -> bool:
-    if not (a.is_constant and b.is_constant):
-        return False
     return type(a.constant) is type(b.constant) and bool(a.constant == b.constant)
 
 
 def join_env(first: dict[Any, Value], second: dict[Any, Value]) -> dict[Any, Value]:
     """Names of both paths; a name that only one path binds keeps that value."""
     joined = dict(first)
-    # Values hash by identity: the difference of the views is what the paths changed.
-    for name, value in second.items() - first.items():
-        mine = joined.get(name)
-        if mine is None:
-            joined[name] = value
-        elif mine is not value:
-            joined[name] = join_values(mine, value)
+    get = first.get
+    for name, value in second.items():
+        mine = get(name)
+        if mine is value:
+            continue
+        joined[name] = value if mine is None else join_values(mine, value)
     return joined
 
 
@@ -133,18 +136,6 @@ class Active:
     contexts: tuple[Context, ...]
 
 
-def has_yield(node: ast.AST) -> bool:
-    """Whether a function's own body yields."""
-    queue: list[ast.AST] = list(ast.iter_child_nodes(node))
-    while queue:
-        item = queue.pop()
-        if isinstance(item, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            queue.extend(ast.iter_child_nodes(item))
-    return False
-
-
 __all__ = [
     "Active",
     "Container",
@@ -154,7 +145,6 @@ __all__ = [
     "Heap",
     "Modes",
     "Snapshot",
-    "has_yield",
     "join_env",
     "join_modes",
     "join_values",

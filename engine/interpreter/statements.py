@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.interpreter.guards import guard_for, negated
+from engine.interpreter.guards import negated
 from engine.interpreter.loops import Loops
 from engine.interpreter.state import Flow, Snapshot, join_values
 from engine.trace import events
@@ -234,15 +234,16 @@ class Statements(Loops):
     @staticmethod
     def _derives(value: Value, old: Value) -> bool:
         wanted = {id(old), *(id(o) for o in old.options())}
-        return any(id(ancestor) in wanted for ancestor in value.ancestors(limit=60) if ancestor is not value)
+        wanted.discard(id(value))
+        return value.comes_from(wanted)
 
     def _addend(self, node: ast.expr, old: Value, value: Value) -> tuple[Value | None, ast.AST]:
         """In `a = a + v` (also `d * a + e * v`): v, as the operand that does not hold the old value."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and len(value.parents) == 2:
             left, right = value.parents
             olds = {id(old), *(id(o) for o in old.options())}
-            in_left = any(id(a) in olds for a in left.ancestors(limit=60))
-            in_right = any(id(a) in olds for a in right.ancestors(limit=60))
+            in_left = left.comes_from(olds)
+            in_right = right.comes_from(olds)
             if in_left and not in_right:
                 return right, node.right
             if in_right and not in_left:
@@ -402,7 +403,7 @@ class Statements(Loops):
         if test.is_constant:
             return self.execute(node.body if test.constant else node.orelse)
         self.condition_sync(test, node.test)
-        guard = guard_for(node.test, test, self.place(node.test))
+        guard = self.guard(node.test, test)
         return self._branches(guard, node.body, node.orelse)
 
     def _branches(self, guard: Guard, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:

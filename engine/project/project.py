@@ -76,7 +76,7 @@ class Project:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file. Paths out of the tree never exist."""
-        return is_inside(path) and path in self._path_set
+        return path in self._path_set and is_inside(path)
 
     def content_key(self, path: str) -> str:
         """git's blob hash of the content: equal keys, equal content."""

@@ -14,6 +14,8 @@ from engine.trace.events import Backward, Forward, LossCall
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     losses = {id(loss.output): loss for loss in trace.of(LossCall)}
+    if not any(loss.autocast is True for loss in losses.values()):
+        return
     for backward in trace.of(Backward):
         chain = list(backward.loss.graph_ancestors())
         passes = [forwards[id(value)] for value in chain if id(value) in forwards]

@@ -75,15 +75,20 @@ def _automatic(backward: Backward) -> bool | None:
 
 
 def _engine(backward: Backward, forwards: dict[int, Forward]) -> Value | None:
+    if not any(forward.module.wrapping == "deepspeed" for forward in forwards.values()):
+        return None
     models = [forwards[id(v)].module for v in backward.loss.graph_ancestors() if id(v) in forwards]
     return next((model for model in models if model.wrapping == "deepspeed"), None)
 
 
 def _owner(trace: Trace, backward: Backward, forwards: dict[int, Forward]) -> Prepare | None:
     """The hand-over whose model or optimizer this backward serves."""
+    handed_over = list(trace.family(backward, Prepare))
+    if not handed_over:
+        return None
     models = [forwards[id(v)].module for v in backward.loss.ancestors() if id(v) in forwards]
     optimizers = [step.optimizer for step in trace.family(backward, OptimizerStep)]
-    for prepare in trace.family(backward, Prepare):
+    for prepare in handed_over:
         results = identities(*prepare.results, *prepare.objects)
         if any(not identities(model).isdisjoint(results) for model in models):
             return prepare

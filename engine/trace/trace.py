@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,10 @@ from engine.trace.places import Loop, Root
 from engine.trace.values import ClassValue, Value
 
 E = TypeVar("E", bound=Event)
+
+
+def _index(event: Event) -> int:
+    return event.index
 
 
 @dataclass(eq=False)
@@ -33,18 +38,21 @@ class Trace:
     truncated: set[str] = field(default_factory=set)
     _by_type: dict[type, list[Event]] | None = field(default=None, repr=False)
     _by_loop: dict[int, list[Event]] | None = field(default=None, repr=False)
-    _by_family: dict[int, list[Event]] | None = field(default=None, repr=False)
+    _by_family: dict[int, dict[type, list[Event]]] | None = field(default=None, repr=False)
+    _by_root: dict[int, list[Event]] | None = field(default=None, repr=False)
 
     def _index(self) -> None:
         by_type: dict[type, list[Event]] = defaultdict(list)
         by_loop: dict[int, list[Event]] = defaultdict(list)
-        by_family: dict[int, list[Event]] = defaultdict(list)
+        by_family: dict[int, dict[type, list[Event]]] = defaultdict(dict)
+        by_root: dict[int, list[Event]] = defaultdict(list)
         for event in self.events:
             by_type[type(event)].append(event)
             for loop in event.loops:
                 by_loop[id(loop)].append(event)
-            by_family[self._family_key(event)].append(event)
-        self._by_type, self._by_loop, self._by_family = by_type, by_loop, by_family
+            by_family[self._family_key(event)].setdefault(type(event), []).append(event)
+            by_root[id(event.root)].append(event)
+        self._by_type, self._by_loop, self._by_family, self._by_root = by_type, by_loop, by_family, by_root
 
     def _family_key(self, event: Event) -> int:
         return id(event.root.owner) if event.root.owner is not None else id(event.root)
@@ -58,7 +66,7 @@ class Trace:
             yield from self._by_type.get(types[0], ())  # type: ignore[misc]
             return
         found = [event for kind in types for event in self._by_type.get(kind, ())]
-        yield from sorted(found, key=lambda event: event.index)  # type: ignore[misc]
+        yield from sorted(found, key=_index)  # type: ignore[misc]
 
     def within(self, loop: Loop, *types: type[E]) -> Iterator[E]:
         """Events inside a loop (calls included), of these types (all if none are given)."""
@@ -74,9 +82,9 @@ class Trace:
         if self._by_family is None:
             self._index()
         assert self._by_family is not None
-        for other in self._by_family.get(self._family_key(event), ()):
-            if not types or isinstance(other, types):
-                yield other  # type: ignore[misc]
+        kinds = self._by_family.get(self._family_key(event), {})
+        found = [other for kind, others in kinds.items() if not types or issubclass(kind, types) for other in others]
+        yield from sorted(found, key=_index) if len(kinds) > 1 else found  # type: ignore[misc]
 
     def between(self, first: Event, last: Event, *types: type[E]) -> Iterator[E]:
         """Events strictly between two events."""
@@ -86,15 +94,26 @@ class Trace:
 
     def before(self, event: Event, *types: type[E]) -> Iterator[E]:
         """Earlier events of the same root, nearest first."""
-        for other in reversed(self.events[: event.index]):
-            if other.root is event.root and (not types or isinstance(other, types)):
+        beside = self._beside(event)
+        for position in range(bisect_left(beside, event.index, key=_index) - 1, -1, -1):
+            other = beside[position]
+            if not types or isinstance(other, types):
                 yield other  # type: ignore[misc]
 
     def after(self, event: Event, *types: type[E]) -> Iterator[E]:
         """Later events of the same root, nearest first."""
-        for other in self.events[event.index + 1 :]:
-            if other.root is event.root and (not types or isinstance(other, types)):
+        beside = self._beside(event)
+        for position in range(bisect_right(beside, event.index, key=_index), len(beside)):
+            other = beside[position]
+            if not types or isinstance(other, types):
                 yield other  # type: ignore[misc]
+
+    def _beside(self, event: Event) -> list[Event]:
+        """The events of the same root."""
+        if self._by_root is None:
+            self._index()
+        assert self._by_root is not None
+        return self._by_root.get(id(event.root), [])
 
     def step_loop(self, event: Event) -> Loop | None:
         """The innermost loop around the event that trains (a backward runs in each of its iterations)."""

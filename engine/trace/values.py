@@ -310,6 +310,24 @@ class Value:
             if through_detach or not value.detached:
                 queue.extend(value.parents)
 
+    def comes_from(self, wanted: set[int], limit: int = 60) -> bool:
+        """Whether one of these values, by id, is among the nearest values that it was made from."""
+        if id(self) in wanted:
+            return True
+        queue = list(self.parents)
+        seen: set[int] = {id(self)}
+        for value in queue:
+            key = id(value)
+            if key in seen:
+                continue
+            if len(seen) >= limit:
+                return False
+            if key in wanted:
+                return True
+            seen.add(key)
+            queue.extend(value.parents)
+        return False
+
     def graph_ancestors(self) -> Iterator[Value]:
         """The ancestors through which a graph reaches this value."""
         for value in self.ancestors(through_detach=False):

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engine.trace import Place, Trace, Value
 from engine.trace.events import Activation, FunctionCall
 
 _PRODUCTS = frozenset({"bmm", "matmul", "mm", "baddbmm"})
+_SUMMING = _PRODUCTS | {"einsum"}
 
 
-def contracted_differently(trace: Trace, activation: Activation) -> tuple[Place, str, int] | None:
-    """The product that uses a softmax's output as weights over another dimension, how it differs, and which it sums.
+def products(trace: Trace) -> Sequence[FunctionCall]:
+    """The calls that sum over a dimension."""
+    return [call for call in trace.of(FunctionCall) if call.arguments and _last(call.name) in _SUMMING]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def contracted_differently(calls: Sequence[FunctionCall], activation: Activation) -> tuple[Place, str, int] | None:
+    """The product, among `calls`, that uses a softmax's output as weights over another dimension; how it differs, and
+    which it sums.
 
     Only products that name their dimensions count: `einsum`, and `bmm` or `matmul` with the weights on the left, which
     sum over the last one. A softmax over the first of several dimensions that feeds one of them runs over the batch.
     """
-    for call in trace.of(FunctionCall):
-        name = call.name.rpartition(".")[2]
-        if call.root is not activation.root or not call.arguments:
+    for call in calls:
+        if call.root is not activation.root:
             continue
+        name = _last(call.name)
         if name == "einsum" and call.arguments[0].constant:
             found = _einsum(call, activation)
             if found is not None:
