@@ -7,6 +7,7 @@ from typing import Literal
 
 from bot.review import markers
 from engine.findings import EstimateReport, FailedFile, ReviewReport
+from engine.presentation.markdown import code_span, prose
 
 BODY_LIMIT = 65_536
 """Characters that GitHub takes in a comment or a review."""
@@ -32,7 +33,7 @@ BROKEN_TITLE = "Not reviewed: Preflight failed"
 def broken_summary(reason: str) -> str:
     """Say that the bot itself failed; this never blocks a merge."""
     return (
-        f"Preflight could not review this commit: {reason}.\n\n"
+        f"Preflight could not review this commit: {prose(reason)}.\n\n"
         "This is no statement about the code, and it does not block merging. "
         "Use **Re-run** to try again, or push."
     )
@@ -99,15 +100,15 @@ def check_text(
     capped_files: bool = False,
 ) -> str | None:
     """Return the part of the check run that tells what was not looked at, and what is wrong with the configuration."""
-    parts: list[str] = list(notes)
+    parts: list[str] = [prose(note) for note in notes]
     if problems:
-        lines = "\n".join(f"- {problem}" for problem in problems)
+        lines = "\n".join(f"- {prose(problem)}" for problem in problems)
         parts.append(f"### Configuration\n\nThese settings were not taken; the defaults apply.\n\n{lines}")
     if failed:
-        lines = "\n".join(f"- `{file.path}`: {file.reason}" for file in failed)
+        lines = "\n".join(f"- {code_span(file.path)}: {prose(file.reason)}" for file in failed)
         parts.append(f"### Not analysed\n\n{lines}")
     if left_out:
-        lines = "\n".join(f"- `{path}`" for path in left_out[:50])
+        lines = "\n".join(f"- {code_span(path)}" for path in left_out[:50])
         more = f"\n- and {len(left_out) - 50} more" if len(left_out) > 50 else ""
         parts.append(f"### Not read\n\nToo large, or beyond the limits of one review.\n\n{lines}{more}")
     if truncated:
@@ -167,11 +168,12 @@ def _open_fence(text: str) -> str | None:
 def estimate_answer(report: EstimateReport | None, script: str | None) -> str:
     """Answer `/preflight estimate`."""
     if report is None or report.memory is None:
-        notes = "".join(f"\n- {note}" for note in (report.notes if report else ()))
+        notes = "".join(f"\n- {prose(note)}" for note in (report.notes if report else ()))
         return f"The peak memory of this pull request's training script is not known.{notes}"
     memory = report.memory.occupied
+    what = code_span(script) if script else "the training script"
     lines = [
-        f"Peak memory of `{script or 'the training script'}` per device: **{gibibytes(memory.expected)} GiB** "
+        f"Peak memory of {what} per device: **{gibibytes(memory.expected)} GiB** "
         f"(90 % range {gibibytes(memory.low)} to {gibibytes(memory.high)} GiB, as `nvidia-smi` shows it).",
     ]
     if report.targets:
@@ -183,34 +185,34 @@ def estimate_answer(report: EstimateReport | None, script: str | None) -> str:
     if report.savings:
         lines += ["", "| change | saves | then | cost |", "|---|---:|---:|---|"]
         lines += [
-            f"| {saving.change} | {gibibytes(saving.saves_bytes)} GiB | {gibibytes(saving.occupied_bytes)} GiB "
-            f"| {saving.cost} |"
+            f"| {prose(saving.change)} | {gibibytes(saving.saves_bytes)} GiB | {gibibytes(saving.occupied_bytes)} GiB "
+            f"| {prose(saving.cost)} |"
             for saving in report.savings[:8]
         ]
     if report.notes:
-        lines += ["", *(f"- {note}" for note in report.notes[:8])]
+        lines += ["", *(f"- {prose(note)}" for note in report.notes[:8])]
     return "\n".join(lines)
 
 
 def estimate_broken(reason: str) -> str:
     """Answer a command whose analysis failed."""
-    return f"Preflight could not read this pull request: {reason}."
+    return f"Preflight could not read this pull request: {prose(reason)}."
 
 
 def unknown_gpu(name: str, close: Sequence[str]) -> str:
     """Answer a command that names a GPU the catalogue does not have."""
     hint = f" Close to it: {', '.join(f'`{other}`' for other in close)}." if close else ""
-    return f"`{_quoted(name)}` is no GPU of the catalogue.{hint}"
+    return f"{_quoted(name)} is no GPU of the catalogue.{hint}"
 
 
 def unknown_command(name: str, usage: str) -> str:
     """Answer a command that does not exist."""
-    return f"`{_quoted(name)}` is no command of Preflight's.\n\n{usage}"
+    return f"{_quoted(name)} is no command of Preflight's.\n\n{usage}"
 
 
 def _quoted(text: str) -> str:
-    """Return what a person typed so that it stays inside its backticks."""
-    return text.replace("`", "'")[:60]
+    """Return what a person typed as code."""
+    return code_span(text[:60])
 
 
 def usage(rows: Sequence[tuple[str, str]]) -> str:

@@ -18,6 +18,7 @@ from engine.findings import (
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.interval import around
 from engine.memory.launch import CannotLaunch, plan
+from engine.memory.overrides import checked, shown
 from engine.memory.savings import rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
 from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, names_no_gpu, nccl_range, usable_bytes
@@ -46,7 +47,8 @@ def estimate(
     """Follow `script` in `project` and report its peak on one device.
 
     `overrides` are `--set key=value` pairs; `fetch_config(name)` may supply a model's configuration that is not in
-    the catalogue. Raises UnknownGPU for a GPU name that the catalogue lacks; everything else becomes a note.
+    the catalogue. Raises UnknownGPU for a GPU name that the catalogue lacks and ValueError for an override that is
+    none; everything else becomes a note.
     """
     devices = [find_gpu(name) for name in gpus if not names_no_gpu(name)]
     notes: list[str] = []
@@ -55,8 +57,8 @@ def estimate(
     except CannotLaunch as problem:
         return EstimateReport(targets=_unknown_targets(devices), notes=(str(problem),))
     project = project.with_files(launch.sources)
-    overrides = dict(overrides or {})
-    if "world_size" in overrides and overrides["world_size"].isdigit():
+    overrides = checked(overrides or {})
+    if "world_size" in overrides:
         launch = _with_world_size(launch, int(overrides["world_size"]))
     first = devices[0] if devices else find_gpu(DEFAULT_GPU)
     if not devices:
@@ -108,7 +110,8 @@ def report(
         trainable_parameters=seen.trainable,
         evidence=seen.evidence,  # type: ignore[arg-type]
     )
-    settings = configuration(project, launch, run, overrides)
+    settings, unfollowed = shown(configuration(project, launch, run), overrides)
+    said += unfollowed
     if not run.complete:
         why = run.problem or _why_nothing_ran(run)
         if run.problem and seen.parameters is None:
@@ -244,7 +247,7 @@ def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
 OPTIMIZERS: Mapping[str, str] = {"adamw": "adamw", "adam": "adam", "sgd": "sgd"}
 
 
-def configuration(project: Project, launch: Launch, run: Outcome, overrides: Mapping[str, str]) -> dict[str, Setting]:
+def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, Setting]:
     """Every value of interest, with the place it was read from."""
     seen = run.observations
     # The values of a program that was written for the launch are those of the settings that it was written from.
@@ -291,8 +294,6 @@ def configuration(project: Project, launch: Launch, run: Outcome, overrides: Map
     for key, (path, line) in launch.places.items():
         if key in settings:
             settings[key] = Setting(value=settings[key].value, path=path, line=line)
-    for key, value in overrides.items():
-        settings[key] = Setting(value=value, path="--set", line=None)
     return settings
 
 

@@ -88,7 +88,10 @@ def open_pull(github: StandIn, options: argparse.Namespace, folder: Path) -> Pul
         )  # fmt: skip
     else:
         git = GitFolder(options.repo)
-        root = Path(git.text("rev-parse", "--absolute-git-dir"))
+        try:
+            root = Path(git.text("rev-parse", "--absolute-git-dir"))
+        except UnknownRevision:
+            raise UnknownRevision(f"{options.repo} is no git repository") from None
         name = (root.parent if root.name == ".git" else root).name.removesuffix(".git") or "repository"
         head = options.head or "HEAD"
         base = options.base or base_of(git, head)

@@ -9,6 +9,7 @@ from engine.presentation.markdown import code_span, escape, table
 
 GIB = 1 << 30
 MIB = 1 << 20
+KIB = 1 << 10
 
 VERDICT_WORDS = {"fits": "fits", "borderline": "borderline", "does-not-fit": "does not fit", "unknown": "unknown"}
 _VERDICT_MARKS = {"fits": "✅", "borderline": "⚠️", "does-not-fit": "❌", "unknown": "❔"}
@@ -23,9 +24,13 @@ COUNTERS = (
 
 
 def show_bytes(number: int) -> str:
-    """`12.3 GiB`, or MiB below one GiB."""
+    """`12.3 GiB`; below one GiB in MiB, below ten MiB with one decimal, below a tenth of one in KiB."""
     sign, size = ("-" if number < 0 else ""), abs(number)
-    return f"{sign}{size / GIB:.1f} GiB" if size >= GIB else f"{sign}{size / MIB:.0f} MiB"
+    if size >= GIB:
+        return f"{sign}{size / GIB:.1f} GiB"
+    if size >= 10 * MIB or not size:
+        return f"{sign}{size / MIB:.0f} MiB"
+    return f"{sign}{size / MIB:.1f} MiB" if size >= MIB // 10 else f"{sign}{size / KIB:.1f} KiB"
 
 
 def show_range(value: ByteRange) -> str:
@@ -96,7 +101,7 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         parts.append(changed)
     if shown.savings:
         parts.append(savings_table(shown.savings, [target.gpu for target in shown.targets]))
-    parts.append(f"Confidence: {shown.confidence}." + (f" {escape(shown.notes[0])}" if shown.notes else ""))
+    parts.append(f"Confidence: {shown.confidence}" + (f" ({escape(shown.notes[0])})." if shown.notes else "."))
     return "\n\n".join(parts)
 
 
@@ -142,7 +147,7 @@ def estimate_markdown(report: EstimateReport, script: str) -> str:
         parts.append("The peak is unknown: the code could not be followed far enough.")
     else:
         rows = [[meaning, show_range(getattr(report.memory, name))] for name, meaning in COUNTERS]
-        parts.append(table(["Peak, 90 % range", "bytes per device"], rows, right=(1,)))
+        parts.append(table(["Peak, 90 % range", "per device"], rows, right=(1,)))
         breakdown = report.memory.breakdown.model_dump()
         parts.append(
             table(

@@ -87,7 +87,7 @@ async def test_the_author_may_use_commands_on_their_own_pull_request(bench: Benc
 
 async def test_unknown_commands_get_the_table(bench: Bench) -> None:
     (answer,) = await said(bench, "/preflight `dance`")
-    assert "'dance'" in answer
+    assert "`` `dance` ``" in answer
     assert "/preflight review" in answer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 
 from engine.cli.usage import WrongUse
@@ -13,6 +14,7 @@ HELP = "explain a rule, with examples"
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of `preflight explain`."""
     parser.add_argument("rule", metavar="RULE", help="code or name, such as PF101 or retained-graph")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,6 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
         close = get_close_matches(wanted, [name for rule in rules for name in (rule.name, rule.code.lower())], n=3)
         hint = f"did you mean {', '.join(close)}?" if close else "`preflight rules` lists them"
         raise WrongUse(f"there is no rule {arguments.rule!r}; {hint}")
+    if arguments.format == "json":
+        names = ("code", "name", "severity", "summary", "page")
+        print(json.dumps({name: getattr(rule, name) for name in names}, indent=2))
+        return 0
     if not sys.stdout.isatty():
         print(rule.page)
         return 0

@@ -21,6 +21,11 @@ from engine.cli import main
         (["gpus", "a1000000"], "a1000000"),
         (["estimate", "missing.py"], "missing.py is not a file"),
         (["estimate", "here.py", "--set", "batch"], "key=value"),
+        (["estimate", "here.py", "--set", "batch_siz=4"], "did you mean batch_size"),
+        (["estimate", "here.py", "--set", "speed=4"], "sequence_length"),
+        (["estimate", "here.py", "--set", "batch_size=many"], "whole number"),
+        (["estimate", "here.py", "--set", "world_size=-2"], "whole number"),
+        (["estimate", "here.py", "--set", "precision=fp7"], "amp-bf16"),
         (["estimate", "here.py", "--gpu", "warp-drive"], "warp-drive"),
         (["review", "--base", "x", "--head", "y"], "x"),
         (["replay", "nowhere"], "nowhere"),
@@ -45,6 +50,12 @@ def test_unknown_options_end_with_2(arguments: list[str], capsys: pytest.Capture
         main(arguments)
     assert caught.value.code == 2
     assert "usage: preflight" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["rules"], ["explain", "PF101"], ["gpus", "a100"]])
+def test_every_list_is_to_be_had_as_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)
 
 
 def test_gpus_as_json(capsys: pytest.CaptureFixture[str]) -> None:

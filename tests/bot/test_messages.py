@@ -1,0 +1,72 @@
+"""What the bot says may quote names and texts of a repository that nobody trusts; none of them comes alive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from bot import messages
+from engine.findings import Breakdown, ByteRange, EstimateReport, FailedFile, Memory, Saving
+
+HOSTILE = [
+    "a`@octocat`b.py",
+    "`@octocat/team` <img src=x onerror=alert(1)>",
+    "x\n\n# heading\n\n```\nopen fence",
+    "[here](https://example.org/evil) ![](https://example.org/pixel.png)",
+    "</details><script>alert(1)</script>",
+    "<!-- preflight:summary -->",
+    "| a | b |\n|---|---|\n| @octocat | #1 |",
+    "octocat/repo#1 GH-1 www.example.org https://example.org",
+    "\u202eyp.niart",
+]
+RANGE = ByteRange(low=1, expected=2, high=3)
+REPORT = EstimateReport(memory=Memory(allocated=RANGE, reserved=RANGE, occupied=RANGE, breakdown=Breakdown()))
+
+SAYINGS: dict[str, Callable[[str], str | None]] = {
+    "broken": messages.broken_summary,
+    "configuration": lambda text: messages.check_text(problems=[text]),
+    "note": lambda text: messages.check_text(problems=(), notes=[text]),
+    "failed file": lambda text: messages.check_text(
+        problems=(), failed=[FailedFile(path=text, reason="r"), FailedFile(path="p", reason=text)]
+    ),
+    "left out": lambda text: messages.check_text(problems=(), left_out=[text]),
+    "unknown estimate": lambda text: messages.estimate_answer(EstimateReport(notes=(text,)), text),
+    "estimate": lambda text: messages.estimate_answer(
+        REPORT.model_copy(
+            update={
+                "notes": (text,),
+                "savings": (Saving(change=text, saves_bytes=1, occupied_bytes=1, cost=text, verdict={}),),
+            }
+        ),
+        text,
+    ),
+    "estimate broken": messages.estimate_broken,
+    "unknown gpu": lambda text: messages.unknown_gpu(text, ()),
+    "unknown command": lambda text: messages.unknown_command(text, ""),
+}
+
+
+def tokens(markdown: str) -> Iterator[Token]:
+    for token in MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").parse(markdown):
+        yield token
+        yield from token.children or ()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("saying", SAYINGS)
+def test_what_is_quoted_stays_text(saying: str, text: str) -> None:
+    said = SAYINGS[saying](text)
+    assert said
+    allowed = {"heading_open": said.count("### ")}
+    headings = 0
+    for token in tokens(said):
+        assert token.type not in {"html_block", "html_inline", "link_open", "image", "fence", "code_block"}, said
+        headings += token.type == "heading_open"
+        if token.type == "text":
+            assert not re.search(r"@\w|#\d|GH-\d|https?://|www\.", token.content), said
+            assert "\u202e" not in token.content
+    assert headings <= allowed["heading_open"]
