@@ -55,10 +55,12 @@ def _in_training_file(change: ModeChange, later: Forward) -> Place:
 
 
 def _eval_before(trace: Trace, later: Forward, first: Forward) -> ModeChange | None:
+    """The last time that the model is put into evaluation mode between two passes: earlier ones are undone."""
+    found = None
     for change in trace.between(first, later, ModeChange):
         if change.mode == "eval" and same(change.module, later.module) and change.root is later.root:
-            return change
-    return None
+            found = change
+    return found
 
 
 def _after_branch(trace: Trace, training: list[Forward]) -> Iterator[Draft]:
