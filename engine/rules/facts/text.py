@@ -59,17 +59,6 @@ def append(place: Place, suffix: str, description: str, safe: bool = True) -> Fi
     return make
 
 
-def new_line(anchor: Place, text: str, description: str, *, after: bool = False, safe: bool = True) -> FixMaker:
-    """A new line of the same indentation before (or after) the statement that stands at a place."""
-
-    def build(module: Module) -> Fix | None:
-        insert = fixes.insert_statement_after if after else fixes.insert_statement_before
-        line = (anchor.end_line or anchor.line) if after else anchor.line
-        return insert(module, line, text, safe=safe, description=description)
-
-    return in_file(anchor, build)
-
-
 def remove_lines(place: Place, description: str, safe: bool = True) -> FixMaker:
     """Take out the statement at a place, whose value nothing uses; where it is alone in its block, `pass` stays."""
 

@@ -2,7 +2,8 @@
 
 Every fenced `py` block is a file; a line before it that holds only a file name in backquotes names it, and blocks named
 so under one heading make one project. `# error: [rule]`, `# warning: [rule]` and `# note: [rule]` at the end of a line
-are the findings expected there; a block without them expects none of this rule.
+are the findings expected there; a block without them expects none of this rule. A `diff` block shows what a safe fix
+changes in one of the flagged examples.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import unified_diff
 
 _EXPECTED = re.compile(r"#\s*(error|warning|note):\s*\[([a-z0-9-]+)\]\s*$")
 _FILE_NAME = re.compile(r"^`([\w./-]+\.(?:py|ipynb))`:?$")
@@ -69,3 +71,15 @@ def examples(page: str) -> Iterator[Example]:
             named = None
     if current:
         yield current
+
+
+def diffs(page: str) -> list[str]:
+    """The `diff` blocks of a page."""
+    return re.findall(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def shown_change(before: str, after: str) -> str:
+    """What a page shows of a change: the lines that differ and one around them, without the marks of expectations."""
+    old, new = ([_EXPECTED.sub("", line).rstrip() for line in text.splitlines()] for text in (before, after))
+    lines = list(unified_diff(old, new, n=1, lineterm=""))[2:]
+    return "".join("...\n" if line.startswith("@@") else f"{line}\n" for line in lines).removeprefix("...\n")

@@ -14,9 +14,9 @@ from engine.check import check
 from engine.findings import CheckReport, Finding
 from engine.fixes.applying import apply_edits, compatible
 from engine.project import Project
-from engine.rules import registry
+from engine.rules import Rule, registry
 from tests.accuracy.lint_cases import cases
-from tests.engine.rules.pages import examples
+from tests.engine.rules.pages import diffs, examples, shown_change
 
 Files = dict[str, str]
 
@@ -80,3 +80,20 @@ def test_each_safe_fix_clears_its_finding(files: Files) -> None:
         left = kinds(again)
         assert left[finding.name, finding.path] < before[finding.name, finding.path], finding
         assert not left - before, "new findings"
+
+
+def changes(rule: Rule) -> list[str]:
+    """What safe fixes of a rule change in its page's examples."""
+    found: list[str] = []
+    for example in examples(rule.page):
+        for finding in offered(check(Project.from_mapping(example.files), select=[rule.name])):
+            after, _ = applied(example.files, [finding])
+            found.append(shown_change(example.files[finding.path], after[finding.path]))
+    return found
+
+
+@pytest.mark.parametrize("rule", registry(), ids=lambda rule: rule.name)
+def test_the_page_shows_what_a_fix_changes(rule: Rule) -> None:
+    shown, made = diffs(rule.page), changes(rule)
+    assert all(diff in made for diff in shown), made
+    assert shown or not made, f"the page shows no fix, such as:\n{made[0]}"
