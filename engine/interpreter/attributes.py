@@ -9,6 +9,7 @@ from engine.frameworks.registry import canonical
 from engine.interpreter.guards import LOCAL_RANK_ATTRIBUTES, RANK_ATTRIBUTES, RANK_VARIABLES
 from engine.interpreter.machine import Machine
 from engine.interpreter.state import join_values
+from engine.trace import events
 from engine.trace.values import (
     Choice,
     ClassValue,
@@ -158,7 +159,9 @@ class Attributes(Machine):
             made.member_of = value
             return made
         if name == "data":
-            return self.make(node, "data", (value,), role="tensor", detached="data", of=value.of, shape=value.shape)
+            cut = self.make(node, "data", (value,), role="tensor", detached="data", of=value.of, shape=value.shape)
+            self.emit(events.Detach, node, value=value, output=cut, how="data")
+            return cut
         if name in _METADATA:
             return self.make(node, name, (value,), role="device" if name == "device" else "number", detached=name)
         op = "attribute"

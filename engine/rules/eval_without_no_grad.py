@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import (
     call_in_loop,
+    evaluated_once,
     evaluation_loop,
     forwards_by_place,
     frozen,
     inputs_want_gradients,
+    only_read,
     trains_nothing,
 )
 from engine.rules.facts.retention import kept_graphs
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Place, Step, Trace
 from engine.trace.events import Forward, GradModeChange
 
 
@@ -27,6 +29,8 @@ def check(trace: Trace) -> Iterator[Draft]:
     for forwards in forwards_by_place(trace):
         if not all(trains_nothing(forward) for forward in forwards):
             continue
+        once = [draft for forward in forwards for draft in _once(trace, forward, calls)][:1]
+        yield from once or [draft for forward in forwards for draft in _rollouts(trace, forward, calls)][-1:]
         for forward in forwards:
             loop = evaluation_loop(forward)
             if loop is None or loop.place in retaining or not _records(forward) or calls & set(forward.stack):
@@ -44,12 +48,53 @@ def check(trace: Trace) -> Iterator[Draft]:
                 if change.discarded
             ][:1]
             yield Draft(
-                call_in_loop(forward, loop),
+                loop.place.start,
                 "This evaluation pass records an autograd graph that no backward uses: activations of each batch are "
                 "held for it. Run the loop under `torch.no_grad()` or `torch.inference_mode()`.",
                 tuple(evidence),
                 fix=without_gradients(trace, call_in_loop(forward, loop), loop),
             )
+
+
+def _once(trace: Trace, forward: Forward, calls: set[Place]) -> Iterator[Draft]:
+    """A test that calls the model once: outside of the training loops the graph lives for a moment only."""
+    trained = evaluated_once(trace, forward) if _records(forward) and not calls & set(forward.stack) else None
+    if trained is None:
+        return
+    evidence = [Step(forward.mode_set_at, "put into evaluation mode here")] if forward.mode_set_at else []
+    yield Draft(
+        forward.place,
+        "This evaluation pass records an autograd graph that no backward uses: its activations are held for it. Run it "
+        "under `torch.no_grad()` or `torch.inference_mode()`.",
+        (*evidence, Step(trained.place, "the same model is trained here")),
+        severity="warning" if forward.loop is not None else "note",
+    )
+
+
+def _rollouts(trace: Trace, forward: Forward, calls: set[Place]) -> Iterator[Draft]:
+    """A pass whose result the host only reads, in each step: an agent acting, a text being generated."""
+    if forward.grad is not True or forward.mode == "eval" or forward.loop is None or calls & set(forward.stack):
+        return
+    if forward.output.carries_graph is not True or frozen(forward.module) or inputs_want_gradients(forward):
+        return
+    grows = not forward.loop.trains and any(
+        option.carries_graph is True and trace.carried(option, forward)
+        for value in (*forward.inputs, *forward.keywords.values())
+        for part in (value, *value.elements())
+        for option in part.options()
+    )
+    if not (grows or forward.loop.trains) or not only_read(trace, forward):
+        return
+    yield Draft(
+        forward.place,
+        "The state that this pass hands to the next carries its graph: memory grows with each iteration, and no "
+        "backward uses it. Run the loop under `torch.no_grad()`."
+        if grows
+        else "Only numbers are read from this pass, and it records an autograd graph all the same. Run it under "
+        "`torch.no_grad()`.",
+        (Step(forward.loop.place, "the loop around it"),),
+        severity="warning" if grows else "note",
+    )
 
 
 def _records(forward: Forward) -> bool:

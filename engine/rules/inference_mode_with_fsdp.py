@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.distributed import sharded_by_framework
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Forward
@@ -30,7 +29,7 @@ def _sharded(module: Value) -> bool:
     for _ in range(8):
         if value is None:
             return False
-        if value.wrapping == "fsdp" or sharded_by_framework(value):
+        if value.wrapping == "fsdp":
             return True
         value = value.wrapped
     return False

@@ -85,7 +85,7 @@ def _exchanges(trace: Trace, load: Load) -> Collective | None:
 
 def _chosen_beside(trace: Trace, load: Load) -> Load | None:
     """Another load of the same class or function, for which a device is chosen."""
-    for other in trace.of(Load):
+    for other in trace.of(Load) if load.function else ():
         if other.how != "torch.load" or other.map_location is None or other.place.path != load.place.path:
             continue
         if _home(other) == _home(load) and other.place != load.place and not other.excludes(load):

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import identities, modules_behind, same
 from engine.trace import Loop, Place, Trace, Value
-from engine.trace.events import Forward
+from engine.trace.events import (
+    Collective,
+    Detach,
+    DeviceSync,
+    Event,
+    Forward,
+    FunctionCall,
+    MethodCall,
+    ModeChange,
+    OptimizerStep,
+    Return,
+    Store,
+)
 
 _SMALL = frozenset({"literal"})
 
@@ -18,15 +31,77 @@ def evaluation_loop(forward: Forward) -> Loop | None:
     return loop
 
 
+def results(forward: Forward) -> list[Value]:
+    """What a pass returns, with the elements of tuples and dictionaries."""
+    found = [forward.output]
+    for value in found:
+        if len(found) < 100:
+            found += value.elements()
+    return found
+
+
 def trains_nothing(forward: Forward) -> bool:
     """Whether no backward and no `autograd.grad` starts from what the forward pass computes."""
-    return not any(v.feeds_backward or v.feeds_autograd_grad for v in (forward.output, *forward.inputs))
+    if any(part.feeds_backward or part.feeds_autograd_grad for part in results(forward)):
+        return False
+    # Data that a training pass reads as well is no training; an input that the loss is differentiated by is.
+    return not any((v.feeds_backward or v.feeds_autograd_grad) and v.carries_graph for v in forward.inputs)
 
 
 def inputs_want_gradients(forward: Forward) -> bool:
     """Whether an input asks for gradients: attribution, forces, adversarial examples."""
     values = [*forward.inputs, *forward.keywords.values()]
     return any(ancestor.requires_grad for value in values for ancestor in value.ancestors(limit=200))
+
+
+def evaluated_once(trace: Trace, forward: Forward) -> Event | None:
+    """What trains a module that a function puts into evaluation mode and calls once, outside of a loop of its
+    own: a test on one graph or one batch."""
+    if forward.mode != "eval" or (forward.loop is not None and not forward.loop.trains):
+        return None
+    set_here = any(
+        change.place == forward.mode_set_at and change.function == forward.function
+        for change in trace.family(forward, ModeChange)
+    )
+    if not set_here or not forward.function:
+        return None
+    for other in trace.family(forward, Forward, OptimizerStep):
+        if isinstance(other, OptimizerStep):
+            if not modules_behind(other.optimizer).isdisjoint(identities(forward.module)):
+                return other
+        elif isinstance(other, Forward) and other.place != forward.place and same(other.module, forward.module):
+            if other.output.feeds_backward:
+                return other
+    return None
+
+
+def only_read(trace: Trace, forward: Forward) -> bool:
+    """Whether all that becomes of a result is that the host reads numbers from it: it is kept, returned or handed on
+    nowhere."""
+    made = {id(part) for part in results(forward)}
+
+    def live(value: Value) -> bool:
+        return value.carries_graph is not False and any(
+            id(part) in made for part in value.ancestors(through_detach=False, limit=200)
+        )
+
+    read = False
+    for event in trace.after(forward, DeviceSync, Detach, Store, MethodCall, FunctionCall, Return, Collective):
+        if isinstance(event, (DeviceSync, Detach)):
+            if not read and event.value is not None:
+                read = event.how in _READS and live(event.value)
+            continue
+        if isinstance(event, Return) and event.function != event.root.name:
+            continue
+        if isinstance(event, FunctionCall) and event.name.startswith(_COMPUTES):
+            continue
+        if any(live(value) for value in event.named_values()):
+            return False
+    return read
+
+
+_READS = frozenset({"item", "tolist", "numpy", "data", "float", "int", "cpu"})
+_COMPUTES = ("torch.", "numpy.")
 
 
 def frozen(module: Value) -> bool:
