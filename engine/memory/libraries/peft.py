@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.libraries import peft_methods
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.unknown import Unknown
 from engine.memory.tensors import namespace
@@ -164,6 +165,8 @@ def add_adapters(interpreter: Interpreter, model: Any, config: Any) -> Any:
         return model if isinstance(model, Unknown) else config
     classes = interpreter.state.setdefault("peft classes", None) or make_classes(interpreter)
     interpreter.state["peft classes"] = classes
+    if isinstance(config, peft_methods.MethodConfig):
+        return _other_method(interpreter, model, config, classes)
     override = interpreter.state.get("overrides", {}).get("lora_rank")
     rank = int(override) if override else int(config.r)
     interpreter.state.setdefault("declared", {})["lora_rank"] = rank
@@ -179,7 +182,11 @@ def add_adapters(interpreter: Interpreter, model: Any, config: Any) -> Any:
     for name, layer in chosen:
         holder_name, _, leaf = name.rpartition(".")
         holder = model.get_submodule(holder_name) if holder_name else model
-        setattr(holder, leaf, classes["LoraLayer"](layer, rank, config.lora_alpha, config.lora_dropout or 0.0))
+        if config.use_dora:
+            made = peft_methods.layers_of(interpreter).Decomposed(layer, *features(layer), rank, config.lora_dropout)
+        else:
+            made = classes["LoraLayer"](layer, rank, config.lora_alpha, config.lora_dropout or 0.0)
+        setattr(holder, leaf, made)
     names = [name for name, _ in model.named_modules()]
     automatic = ("classifier", "score") if str(config.task_type).endswith(("SEQ_CLS", "TOKEN_CLS")) else ()
     for name in names:
@@ -193,6 +200,26 @@ def add_adapters(interpreter: Interpreter, model: Any, config: Any) -> Any:
     if not chosen:
         interpreter.note("no module of the model matches the adapter's targets")
     return classes["PeftModel"](model, config)
+
+
+def _other_method(interpreter: Interpreter, model: Any, config: Any, classes: dict[str, Any]) -> Any:
+    """A model under one of the methods beside LoRA."""
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    wrapped = classes["PeftModel"](model, config)
+    if config.method == "prompt":
+        peft_methods.prompt_forward(interpreter, wrapped, model, config)
+        return wrapped
+    if config.method == "prefix":
+        peft_methods.prefix_forward(interpreter, wrapped, model, config)
+        return wrapped
+
+    def chosen(name: str, layer: Any, targets: Any) -> bool:
+        return targeted(name, layer, targets, getattr(model, "lm_head", None))
+
+    if not peft_methods.adapt(interpreter, model, config, chosen, features):
+        interpreter.note("no module of the model matches the adapter's targets")
+    return wrapped
 
 
 def prepare_for_kbit(
@@ -229,6 +256,7 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
 
     members: dict[str, Any] = {
         "LoraConfig": LoraConfig,
+        **peft_methods.CONFIGS,
         "get_peft_model": get_peft_model,
         "prepare_model_for_kbit_training": prepare,
         "prepare_model_for_int8_training": prepare,

@@ -79,3 +79,22 @@ def test_a_fused_loss_makes_no_logits() -> None:
     patch = "from liger_kernel.transformers import apply_liger_kernel_to_qwen2\napply_liger_kernel_to_qwen2()"
     # Float32 logits, their log-softmax and its gradient are spared.
     assert peak(LIGER.format(patch="")) - peak(LIGER.format(patch=patch)) > 12 * logits
+
+
+OFFLOADED = """
+import torch
+from torch import nn
+from torchao.optim import CPUOffloadOptimizer
+model = nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(40)]).cuda()
+optimizer = CPUOffloadOptimizer(model.parameters(), torch.optim.AdamW, offload_gradients={gradients}, fused=True)
+for _ in range(3):
+    model(torch.rand(1, 1024).cuda()).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_an_optimizer_on_the_host_leaves_weights_and_gradients_or_weights_alone() -> None:
+    weights = 40 * 4 * MIB
+    assert 2 * weights <= peak(OFFLOADED.format(gradients=False)) < 2 * weights + 30 * MIB
+    assert weights <= peak(OFFLOADED.format(gradients=True)) < weights + 40 * MIB
