@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
-from engine.project import Project, UnreadableFile
+from engine.project import Project
+from engine.project.sources import MAX_FILE_BYTES
 
 AFFECTED_LIMIT = 40
 """Most files analysed for one change besides the changed ones themselves: nearest importers first."""
@@ -20,80 +22,127 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-class ImportGraph:
-    """Who imports whom in a project, read from the text of import statements: nothing is parsed."""
+class ImportStatement(NamedTuple):
+    """`from <dots><module> import <names>`, or `import <module>` without names."""
 
-    def __init__(self, project: Project) -> None:
+    level: int
+    module: str
+    names: tuple[str, ...] = ()
+
+    def words(self) -> Iterable[str]:
+        """Every name that may be a file's or a folder's; "" for a package itself (`from . import x`)."""
+        return (*self.module.split("."), *self.names)
+
+
+def import_statements(path: str, data: bytes) -> tuple[ImportStatement, ...]:
+    """The import statements of a file, read from its text: nothing is parsed."""
+    if len(data) > MAX_FILE_BYTES:
+        return ()
+    text = data.decode("utf-8", "replace")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if path.endswith(".ipynb"):
+        # Source lines are JSON strings.
+        text = re.sub(r'^\s*"|\\n",?$|",?$', "", text, flags=re.MULTILINE)
+    found: list[ImportStatement] = []
+    for match in _IMPORT.finditer(text):
+        if match["modules"] is not None:
+            found += [ImportStatement(0, part.split(" as ")[0].strip()) for part in match["modules"].split(",")]
+            continue
+        names = _NAME.findall(re.sub(r"\bas\s+\w+", "", match["names"]))
+        found.append(ImportStatement(len(match["dots"]), match["module"], tuple(names)))
+    return tuple(found)
+
+
+class ImportGraph:
+    """Who imports whom in a project. `known` holds the statements of contents that were read before, by content key."""
+
+    def __init__(self, project: Project, known: dict[str, tuple[ImportStatement, ...]] | None = None) -> None:
         self._project = project
+        self._known = known if known is not None else {}
         self._imports: dict[str, frozenset[str]] = {}
+
+    def statements(self, paths: Iterable[str]) -> dict[str, tuple[ImportStatement, ...]]:
+        """The import statements of files; those of unknown content are read in one go."""
+        keys = {path: self._key(path) for path in paths if self._project.exists(path)}
+        unread = [path for path, key in keys.items() if key not in self._known]
+        for path, data in self._project.read_raw(unread):
+            self._known[keys[path]] = import_statements(path, data)
+        return {path: self._known.get(key, ()) for path, key in keys.items()}
+
+    def _key(self, path: str) -> str:
+        key = self._project.content_key(path)
+        return f"{key}.ipynb" if path.endswith(".ipynb") else key
 
     def imports(self, path: str) -> frozenset[str]:
         """Files of the project that a file imports."""
         if path not in self._imports:
-            self._imports[path] = frozenset(self._read(path)) - {path}
+            statements = self.statements([path]).get(path, ())
+            self._imports[path] = frozenset(each for s in statements for each in self._targets(s, path)) - {path}
         return self._imports[path]
 
-    def _read(self, path: str) -> set[str]:
-        try:
-            text = self._project.read_text(path)
-        except UnreadableFile:
-            return set()
-        if path.endswith(".ipynb"):
-            # Source lines are JSON strings.
-            text = re.sub(r'^\s*"|\\n",?$|",?$', "", text, flags=re.MULTILINE)
-        found: set[str | None] = set()
-        for match in _IMPORT.finditer(text):
-            if match["modules"] is not None:
-                for part in match["modules"].split(","):
-                    dotted = part.split(" as ")[0].strip()
-                    found |= self._with_parents(dotted, path)
-                continue
-            level, module = len(match["dots"]), match["module"]
-            found.add(self._project.find_module(module, path, level))
-            for name in _NAME.findall(re.sub(r"\bas\s+\w+", "", match["names"])):
-                dotted = f"{module}.{name}" if module else name
-                found.add(self._project.find_module(dotted, path, level))
+    def _targets(self, statement: ImportStatement, path: str) -> set[str]:
+        find = self._project.find_module
+        level, module = statement.level, statement.module
+        if level == 0 and not statement.names:
+            parts = module.split(".")
+            found = {find(".".join(parts[:end]), path) for end in range(1, len(parts) + 1)}
+        else:
+            found = {find(module, path, level)}
+            found |= {find(f"{module}.{name}" if module else name, path, level) for name in statement.names}
         return {each for each in found if each is not None}
 
-    def _with_parents(self, dotted: str, path: str) -> set[str | None]:
-        parts = dotted.split(".")
-        return {self._project.find_module(".".join(parts[:end]), path) for end in range(1, len(parts) + 1)}
-
     def importers(self, targets: Iterable[str], candidates: Sequence[str], limit: int) -> list[str]:
-        """Files among `candidates` that import a target, directly or through others; nearest first, at most `limit`."""
-        reverse = self._reverse(candidates)
+        """Files among `candidates` that import a target, directly or through others; nearest first, at most `limit`.
+
+        Only statements that have a target's name in them are looked up in the project.
+        """
+        by_word: dict[str, set[str]] = defaultdict(set)
+        for path, statements in self.statements(candidates).items():
+            for statement in statements:
+                for word in statement.words():
+                    by_word[word].add(path)
         seen = set(targets)
         level = sorted(seen)
         found: list[str] = []
         while level and len(found) < limit:
-            level = sorted({importer for path in level for importer in reverse[path]} - seen)
+            near = {path for target in level for word in _names(target) for path in by_word.get(word, ())} - seen
+            level = sorted(path for path in near if not self.imports(path).isdisjoint(level))
             seen.update(level)
             found += level
         return found[:limit]
 
-    def _reverse(self, candidates: Sequence[str]) -> dict[str, set[str]]:
-        reverse: dict[str, set[str]] = defaultdict(set)
-        for path in candidates:
-            for target in self.imports(path):
-                reverse[target].add(path)
-        return reverse
+
+def _names(path: str) -> tuple[str, ...]:
+    """The words by which an import statement may name a file."""
+    pure = PurePosixPath(path)
+    return ("", pure.parent.name) if pure.stem == "__init__" else (pure.stem,)
 
 
-def affected_files(project: Project, touched: Iterable[str], candidates: Sequence[str]) -> list[str]:
-    """The touched source files of a project and their importers among `candidates`, nearest first."""
-    present = [path for path in touched if project.exists(path)]
+def affected_files(
+    project: Project,
+    touched: Iterable[str | None],
+    candidates: Sequence[str],
+    excluded: Callable[[str], bool] = lambda path: False,
+    known: dict[str, tuple[ImportStatement, ...]] | None = None,
+) -> list[str]:
+    """The touched source files of a project and their importers among `candidates`, nearest first.
+
+    `excluded` is only asked of files that come into question; `known`: see ImportGraph.
+    """
+    present = [path for path in touched if path is not None and project.exists(path) and not excluded(path)]
     if not present:
         return []
-    importers = ImportGraph(project).importers(present, _near(present, candidates), AFFECTED_LIMIT)
-    return [*present, *importers]
+    near = [path for path in _near(present, candidates) if not excluded(path)]
+    return [*present, *ImportGraph(project, known).importers(present, near, AFFECTED_LIMIT)]
 
 
-_SEARCHED_LIMIT = 4_000
+_SEARCHED_LIMIT = 2_500
 """Most files whose imports are read; beyond it, only the touched files' own top-level folders are searched."""
 
 
 def _near(touched: Sequence[str], candidates: Sequence[str]) -> Sequence[str]:
     if len(candidates) <= _SEARCHED_LIMIT:
         return candidates
-    tops = {PurePosixPath(path).parts[0] for path in touched}
-    return [path for path in candidates if PurePosixPath(path).parts[0] in tops][:_SEARCHED_LIMIT]
+    tops = {path.partition("/")[0] for path in touched}
+    return [path for path in candidates if path.partition("/")[0] in tops][:_SEARCHED_LIMIT]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from engine.affected import affected_files
-from engine.check import Analysis, analyse, wanted_paths
+from engine.affected import ImportStatement, affected_files
+from engine.check import Analysis, analyse, source_paths
 from engine.diff import FileDiff
 from engine.findings import FailedFile, Finding
 from engine.fingerprints import Context, place_order
@@ -68,17 +68,20 @@ def _roots(
     to_base: dict[str, str],
 ) -> tuple[list[str], list[str]]:
     """The files to analyse on either side: the same ones wherever both sides have them."""
-    head_wanted = wanted_paths(head, None, settings)
-    base_wanted = wanted_paths(base, None, settings)
-    in_head = set(head_wanted)
-    in_base = set(base_wanted)
+    head_sources, base_sources = source_paths(head), source_paths(base)
+    in_head, in_base = set(head_sources), set(base_sources)
     head_touched = [diff.head_path for diff in changed if diff.head_path in in_head]
     base_touched = [diff.base_path for diff in changed if diff.base_path in in_base]
-    head_roots = affected_files(head, [path for path in head_touched if path], head_wanted)
-    base_roots = affected_files(base, [path for path in base_touched if path], base_wanted)
+    # Most files are the same on both sides: their imports are read once.
+    known: dict[str, tuple[ImportStatement, ...]] = {}
+    head_roots = affected_files(head, head_touched, head_sources, settings.excludes, known)
+    base_roots = affected_files(base, base_touched, base_sources, settings.excludes, known)
     both_head = dict.fromkeys([*head_roots, *(to_head.get(path, path) for path in base_roots)])
     both_base = dict.fromkeys([*base_roots, *(to_base.get(path, path) for path in head_roots)])
-    return [p for p in both_head if p in in_head], [p for p in both_base if p in in_base]
+    return (
+        [path for path in both_head if path in in_head and not settings.excludes(path)],
+        [path for path in both_base if path in in_base and not settings.excludes(path)],
+    )
 
 
 def _placed(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:

@@ -122,9 +122,14 @@ def enabled_rules(settings: Settings, select: Sequence[str], ignore: Sequence[st
     ]
 
 
+def source_paths(project: Project) -> list[str]:
+    """All Python files and notebooks."""
+    return [path for path in project.paths() if path.endswith(SOURCE_SUFFIXES)]
+
+
 def wanted_paths(project: Project, paths: Sequence[str] | None, settings: Settings) -> list[str]:
     """The source files asked for. A file named itself is taken even where the settings exclude it."""
-    sources = [path for path in project.paths() if path.endswith(SOURCE_SUFFIXES)]
+    sources = source_paths(project)
     if paths is None:
         return [path for path in sources if not settings.excludes(path)]
     named = {path.removeprefix("./").rstrip("/") for path in paths}

@@ -104,6 +104,7 @@ def _spec(patterns: tuple[str, ...]) -> pathspec.PathSpec[Any]:
     return pathspec.PathSpec.from_lines("gitignore", patterns)
 
 
+@lru_cache(maxsize=20_000)
 def _matches(patterns: tuple[str, ...], path: str) -> bool:
     return bool(patterns) and bool(_spec(patterns).match_file(path))
 

@@ -9,8 +9,9 @@ project.find_module("pkg.model", importer="train.py")
 
 from engine.project.module import Module, Span
 from engine.project.notebooks import Cell
-from engine.project.project import MAX_FILE_BYTES, Project
+from engine.project.project import Project
 from engine.project.reading import UnreadableFile
+from engine.project.sources import MAX_FILE_BYTES
 from engine.project.suppressions import Suppression
 
 __all__ = ["MAX_FILE_BYTES", "Cell", "Module", "Project", "Span", "Suppression", "UnreadableFile"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -12,11 +12,16 @@ from pathlib import Path, PurePosixPath
 from engine.project.module import Module
 from engine.project.notebooks import read_notebook
 from engine.project.reading import UnreadableFile, decode, parse
-from engine.project.sources import FolderSource, GitSource, MappingSource, OverlaySource, Source, is_inside
+from engine.project.sources import (
+    MAX_FILE_BYTES,
+    FolderSource,
+    GitSource,
+    MappingSource,
+    OverlaySource,
+    Source,
+    is_inside,
+)
 from engine.project.suppressions import find_suppressions
-
-MAX_FILE_BYTES = 2_000_000
-"""Larger files are generated or data: no hand-written training script comes near."""
 
 _SOURCE_FOLDERS = ("", "src", "lib", "python")
 """Folders below an import root that projects put their packages in."""
@@ -81,6 +86,10 @@ class Project:
     def content_key(self, path: str) -> str:
         """git's blob hash of the content: equal keys, equal content."""
         return self._source.key(path)
+
+    def read_raw(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Files as they are, one after the other, for a search through many: nothing is decoded, nothing is kept."""
+        return self._source.read_many(paths)
 
     def read_text(self, path: str) -> str:
         """The decoded text with `\\n` newlines. Raises UnreadableFile."""

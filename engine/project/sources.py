@@ -6,8 +6,8 @@ import hashlib
 import os
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from engine.confinement import released
@@ -19,6 +19,13 @@ SKIPPED_FOLDERS = frozenset(
     }
 )  # fmt: skip
 """Folders that hold no source of the project; a git revision is not filtered, since what is committed counts."""
+
+
+MAX_FILE_BYTES = 2_000_000
+"""Larger files are generated or data: no hand-written training script comes near."""
+
+_READ_AT_ONCE = 50
+"""Blobs asked of git in one go: their names stay far below what a pipe holds, so neither side waits for the other."""
 
 
 class RevisionNotFound(ValueError):
@@ -35,14 +42,21 @@ class Source(Protocol):
 
     def read(self, path: str) -> bytes: ...
 
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Files that are there, one after the other: nothing is kept."""
+
     def key(self, path: str) -> str:
         """A hash of the content, equal for equal content within one kind of source."""
 
 
 def is_inside(path: str) -> bool:
     """Whether a path stays in its tree: relative, and without `..`."""
-    parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path and "\\" not in path
+    if path.startswith("/") or "\0" in path or "\\" in path:
+        return False
+    if ".." not in path and path[:1] not in ("", "."):
+        return True
+    parts = path.split("/")
+    return ".." not in parts and any(part not in ("", ".") for part in parts)
 
 
 def blob_hash(data: bytes) -> str:
@@ -70,6 +84,9 @@ class MappingSource:
     def read(self, path: str) -> bytes:
         return self._files[path]
 
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        return ((path, self._files[path]) for path in paths if path in self._files)
+
     def key(self, path: str) -> str:
         return blob_hash(self._files[path])
 
@@ -91,6 +108,9 @@ class OverlaySource:
 
     def read(self, path: str) -> bytes:
         return self._home(path).read(path)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        return ((path, self.read(path)) for path in paths if self.size(path) is not None)
 
     def key(self, path: str) -> str:
         return self._home(path).key(path)
@@ -140,6 +160,9 @@ class FolderSource:
             raise FileNotFoundError(path)
         return target.read_bytes()
 
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        return ((path, self.read(path)) for path in paths if self.size(path) is not None)
+
     def key(self, path: str) -> str:
         return blob_hash(self.read(path))
 
@@ -154,50 +177,80 @@ class GitSource:
         self._process: subprocess.Popen[bytes] | None = None
         self._repository = repository
         self.commit = resolve_revision(repository, revision)
-        self._entries: dict[str, tuple[str, int]] | None = None
+        self._entries: dict[str, str] | None = None
+        self._paths: tuple[str, ...] | None = None
+        #: The file whose size was asked last: it is read next.
+        self._ahead: tuple[str, bytes] = ("", b"")
+        #: Bytes of files that are too large to keep: they are passed over.
+        self._large: dict[str, int] = {}
         self._lock = threading.Lock()
 
     @released
-    def _tree(self) -> dict[str, tuple[str, int]]:
+    def _tree(self) -> dict[str, str]:
+        """Path to blob hash."""
         if self._entries is None:
-            listing = run_git(self._repository, "ls-tree", "-r", "-z", "-l", "--full-tree", self.commit)
+            # Without sizes: git would open every object for them.
+            listing = run_git(self._repository, "ls-tree", "-r", "-z", "--full-tree", self.commit)
             self._entries = {}
-            for entry in listing.split(b"\0"):
-                about, _, raw_path = entry.partition(b"\t")
-                fields = about.split()
+            for entry in listing.decode("utf-8", "surrogateescape").split("\0"):
+                about, _, path = entry.partition("\t")
                 # 120000 is a symbolic link, 160000 a submodule: neither is a file of this commit.
-                if len(fields) != 4 or fields[1] != b"blob" or fields[0] == b"120000":
-                    continue
-                path = raw_path.decode("utf-8", "surrogateescape")
-                if is_inside(path):
-                    size = int(fields[3]) if fields[3].isdigit() else 0
-                    self._entries[path] = (fields[2].decode("ascii"), size)
+                if about.startswith("100") and is_inside(path):
+                    self._entries[path] = about.rpartition(" ")[2]
         return self._entries
 
     def paths(self) -> Sequence[str]:
-        return tuple(sorted(self._tree()))
+        if self._paths is None:
+            self._paths = tuple(sorted(self._tree()))
+        return self._paths
 
     def size(self, path: str) -> int | None:
-        entry = self._tree().get(path)
-        return None if entry is None else entry[1]
+        if path not in self._tree():
+            return None
+        if path not in self._large and self._ahead[0] != path:
+            for _, data in self.read_many([path]):
+                self._ahead = (path, data)
+        return self._large.get(path, len(self._ahead[1]))
 
     def key(self, path: str) -> str:
-        return self._tree()[path][0]
+        return self._tree()[path]
+
+    def read(self, path: str) -> bytes:
+        if self._ahead[0] == path:
+            data, self._ahead = self._ahead[1], ("", b"")
+            return data
+        for _, data in self.read_many([path]):
+            return data
+        raise FileNotFoundError(f"{path} is not in the repository")
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        tree = self._tree()
+        wanted = [path for path in paths if path in tree]
+        for start in range(0, len(wanted), _READ_AT_ONCE):
+            yield from self._read_some(wanted[start : start + _READ_AT_ONCE])
 
     @released
-    def read(self, path: str) -> bytes:
-        blob, _ = self._tree()[path]
+    def _read_some(self, paths: Sequence[str]) -> list[tuple[str, bytes]]:
+        tree = self._tree()
+        found: list[tuple[str, bytes]] = []
         with self._lock:
             process = self._started()
             assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(blob.encode("ascii") + b"\n")
+            process.stdin.write("".join(f"{tree[path]}\n" for path in paths).encode("ascii"))
             process.stdin.flush()
-            header = process.stdout.readline().split()
-            if len(header) != 3:
-                raise FileNotFoundError(f"{path}: blob {blob} is not in the repository")
-            data = process.stdout.read(int(header[2]))
-            process.stdout.read(1)
-            return data
+            for path in paths:
+                header = process.stdout.readline().split()
+                if len(header) != 3:
+                    continue
+                size = int(header[2])
+                if size <= MAX_FILE_BYTES:
+                    found.append((path, process.stdout.read(size)))
+                else:
+                    self._large[path] = size
+                    for start in range(0, size, MAX_FILE_BYTES):
+                        process.stdout.read(min(MAX_FILE_BYTES, size - start))
+                process.stdout.read(1)
+        return found
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:

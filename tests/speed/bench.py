@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from engine.diff import parse_diff
+from engine.diff import revision_diff
 from engine.project import Project
 from engine.review import review
 from tests.speed.check import TRAINING_FILE
@@ -51,7 +51,7 @@ def review_seconds(count: int, touched: int = 10) -> tuple[float, float]:
             path = folder / f"package_{number % 50}" / f"module_{number}.py"
             path.write_text(path.read_text().replace("            optimizer.zero_grad()\n", ""))
         git(folder, "commit", "-q", "-am", "head")
-        changed = parse_diff(git(folder, "diff", "HEAD~1", "HEAD"))
+        changed = revision_diff(folder, "HEAD~1", "HEAD")
         start = time.process_time()
         report = review(Project.from_revision(folder, "HEAD~1"), Project.from_revision(folder, "HEAD"), changed=changed)
         seconds = time.process_time() - start
