@@ -61,11 +61,27 @@ class Expressions(Attributes):
     def _name(self, node: ast.Name) -> Value:
         found = self.lookup(node.id)
         if found is not None:
+            if self.wrapped_under and self.guards and isinstance(found, Choice):
+                return self._possible_here(found)
             return found
         value = self.make(node, "unknown", name=node.id)
         # An unbound name stays one object, so that what is learned of it is kept.
         self.frame.globals.setdefault(node.id, value)
         return value
+
+    def _possible_here(self, value: Choice) -> Value:
+        """The alternatives without wrappers that were made under a condition which does not hold here."""
+        kept = [option for option in value.options() if not self._excluded_here(option)]
+        if len(kept) == len(value.options()) or not kept:
+            return value
+        result = kept[0]
+        for option in kept[1:]:
+            result = join_values(result, option)
+        return result
+
+    def _excluded_here(self, wrapper: Value) -> bool:
+        under = self.wrapped_under.get(id(wrapper), ())
+        return any(made.excludes(here) for made in under for here in self.guards)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         return self.attribute(self.evaluate(node.value), node.attr, node)

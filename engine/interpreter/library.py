@@ -566,6 +566,7 @@ class Library(BuiltinCalls):
             return result
         made = self.make(node, "construct", (inner,), role="module", made_by=qualified)
         made.wrapped, made.wrapping, made.keywords = inner, effect.detail, bound
+        self.wrapped_under[id(made)] = tuple(self.guards)
         made.name = inner.name
         if inner.role is None:
             inner.role = "module"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from engine.frameworks.registry import method_effect
+from engine.frameworks.registry import call_effect, method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
 from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS
 from engine.interpreter.framework_methods import FrameworkMethods
@@ -88,6 +88,8 @@ class Methods(FrameworkMethods):
                 if method == "module":
                     self.bypasses[id(getattr(node, "func", node))] = receiver
                     return self.call(receiver.wrapped, arguments, keywords, node, discarded)
+                if receiver.wrapping in ("ddp", "data-parallel") and method not in MODULE_METHODS | {"forward"}:
+                    self.emit(events.ThroughWrapper, node, wrapper=receiver, name=method)
                 return self.call_method(inner, method, arguments, keywords, node, discarded)
         if effect is not None:
             handled = self._framework_method(receiver, effect.kind, effect.detail, effect.parameters, method,
@@ -568,6 +570,10 @@ class Methods(FrameworkMethods):
         """The context that `with value` activates, and what `as` binds."""
         place = self.place(node)
         if isinstance(value, External):
+            effect = call_effect(value.qualified)
+            if effect is not None and effect.kind == "grad-mode":
+                # The class itself is no context manager: Python raises here.
+                self.emit(events.GradModeChange, node, how=effect.detail, uncalled=True)
             return self.grad_context(value.qualified, [], {}, node), value
         if value.op == "context":
             enabled = value.keywords["enabled"].constant if "enabled" in value.keywords else True

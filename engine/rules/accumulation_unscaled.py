@@ -29,6 +29,7 @@ _SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
 @rule("PF202", "accumulation-unscaled", "error", "Accumulated gradients are a sum where a mean is meant")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _trainer_losses(trace)
+    yield from _unconfigured(trace)
     for scope in step_scopes(trace):
         guard = modulo_guard(scope.step, scope.loop)
         if guard is None:
@@ -75,6 +76,29 @@ def _trainer_losses(trace: Trace) -> Iterator[Draft]:
             (Step(accumulates.place, "gradients are accumulated"),) if accumulates else (),
             severity="warning" if accumulates else "note",
         )
+
+
+def _unconfigured(trace: Trace) -> Iterator[Draft]:
+    """Accelerate's `accumulate` around a training step, and the default of one step."""
+    for backward in trace.of(Backward):
+        context = backward.context("accumulate")
+        accelerator = context.value if context is not None else None
+        if accelerator is None or accelerator.made_by != "accelerate.Accelerator":
+            continue
+        if any(name.endswith("plugin") or name == "**" for name in accelerator.keywords):
+            continue
+        if accelerator.keyword("gradient_accumulation_steps", "3") or "gradient_accumulation_steps" in (
+            accelerator.attributes
+        ):
+            continue
+        yield Draft(
+            accelerator.place,
+            "`accumulate` is used with this Accelerator, which is built without `gradient_accumulation_steps`: unless "
+            "the launch configuration sets it, each step is an optimizer step.",
+            (Step(backward.place, "back-propagated inside of `accumulate`"),),
+            severity="note",
+        )
+        return
 
 
 def _handles_accumulation(trace: Trace, cls: ClassValue) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.frameworks import through_wrapper
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Forward
+from engine.trace import Guard, Step, Trace
+from engine.trace.events import Forward, ThroughWrapper, Wrapped
 
 
 @rule("PF503", "ddp-module-bypass", "error", "A training pass calls the module inside its distributed wrapper")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _not_handed_on(trace)
     for forward in trace.of(Forward):
         wrapper = forward.bypasses
         if wrapper is None or not forward.output.feeds_backward or wrapper.wrapping not in ("ddp", "fsdp"):
@@ -26,6 +27,24 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(wrapper.place, "wrapped here"),),
             fix=through_wrapper(forward),
         )
+
+
+def _not_handed_on(trace: Trace) -> Iterator[Draft]:
+    """A method of the model, asked of its wrapper."""
+    for asked in trace.of(ThroughWrapper):
+        wrapped = next((event for event in trace.of(Wrapped) if event.wrapper is asked.wrapper), None)
+        if wrapped is None or wrapped.excludes(asked) or any(_tests_wrapping(guard) for guard in asked.guards):
+            continue
+        yield Draft(
+            asked.place,
+            f"The wrapper does not hand `{asked.name}` on to the model inside: with it this raises an AttributeError. "
+            f"Ask `.module.{asked.name}`, or keep the model from before it is wrapped.",
+            (Step(wrapped.place, "wrapped here"),),
+        )
+
+
+def _tests_wrapping(guard: Guard) -> bool:
+    return "hasattr" in guard.text or "isinstance" in guard.text
 
 
 def _around(trace: Trace, forward: Forward) -> Iterator[Forward]:

@@ -23,6 +23,14 @@ from engine.trace.events import Forward, GradModeChange
 
 @rule("PF301", "eval-without-no-grad", "warning", "An evaluation loop runs the model with gradients recorded")
 def check(trace: Trace) -> Iterator[Draft]:
+    for change in trace.of(GradModeChange):
+        if change.uncalled:
+            yield Draft(
+                change.place,
+                f"`{change.how}` is named here and not called: a class is no context manager, so this raises. Write "
+                f"`{change.how}()`.",
+                severity="error",
+            )
     reported = set()
     calls = {forward.place for forward in trace.of(Forward)}
     retaining = {loop.place for store in kept_graphs(trace) for loop in store.loops}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from engine.rules.facts.distributed import distributed_by, from_rank
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
-from engine.trace.events import Save
+from engine.trace.events import Save, Store
 
 _ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
@@ -16,6 +16,7 @@ _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 @rule("PF702", "save-from-every-rank", "warning", "A checkpoint is written by every process")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _once_per_node(trace)
     guarded = {save.place for save in trace.of(Save) if _perhaps_one_rank(save)}
     for save in trace.of(Save):
         if save.how != "torch.save" or save.place in guarded or from_rank(save.target) or _in_memory(save):
@@ -30,6 +31,30 @@ def check(trace: Trace) -> Iterator[Draft]:
             "rank only.",
             (Step(shown, "several processes run this code"),),
         )
+
+
+def _once_per_node(trace: Trace) -> Iterator[Draft]:
+    """A local rank lets one process of each node through, in a class that knows its rank among all."""
+    for save in trace.of(Save):
+        guard = save.guarded("local-rank")
+        if save.how != "torch.save" or guard is None or not guard.holds or save.guarded("rank"):
+            continue
+        known = next((store for store in trace.of(Store) if _keeps_rank(store, save)), None)
+        if known is not None and not from_rank(save.target):
+            yield Draft(
+                guard.place,
+                "The local rank is 0 on each node: on several nodes that share the file, all of them write it. Ask for "
+                "the rank among all processes.",
+                (Step(save.place, "written here"), Step(known.place, "the rank among all is known here")),
+                severity="note",
+            )
+
+
+def _keeps_rank(store: Store, save: Save) -> bool:
+    """Whether the rank among all processes is kept by the class that saves."""
+    cls = save.function.rpartition(".")[0]
+    same_class = bool(cls) and store.function.rpartition(".")[0] == cls and store.place.path == save.place.path
+    return same_class and store.how == "attribute" and "rank" in store.value.about
 
 
 def _perhaps_one_rank(save: Save) -> bool:

@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.seeding import seeded_alike
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Backward, Event, FrameworkTrainer, LoaderBuilt, ModuleCreated, RandomCall, Seed
+from engine.trace import Choice, External, Step, Trace
+from engine.trace.events import Backward, Event, FrameworkTrainer, LoaderBuilt, ModuleCreated, RandomCall, Seed, Store
 
 _WITH_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "GRU", "RNN", "ConvTranspose2d")
 
 
 @rule("PF601", "unseeded-randomness", "note", "A training script draws from a generator that is never seeded")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _tuned_algorithms(trace)
     if any(True for _ in trace.of(FrameworkTrainer)):
         return
     seeds = list(trace.of(Seed))
     trained = {id(backward.root): backward for backward in trace.of(Backward)}
+    yield from _drawn_seeds(seeds, trained)
     reported: set[tuple[int, str]] = set()
     for call in trace.of(RandomCall, LoaderBuilt, ModuleCreated):
         source = _source(call)
@@ -35,6 +37,46 @@ def check(trace: Trace) -> Iterator[Draft]:
             (*other, Step(backward.place, "training depends on it")),
             fix=seeded_alike(source, call.place, [seed for seed in seeds if seed.root is call.root]),
         )
+
+
+def _drawn_seeds(seeds: list[Seed], trained: dict[int, Backward]) -> Iterator[Draft]:
+    """A seed that is itself drawn at random in each run, whatever was asked for."""
+    for seed in seeds:
+        value = seed.value
+        if value is None or isinstance(value, Choice) or id(seed.root) not in trained or seed.root.kind != "script":
+            continue
+        if value.detached in ("random", "numpy") and value.op not in ("initial_seed", "getstate"):
+            yield Draft(
+                seed.place,
+                "This seed is drawn anew in each run, and nothing lets one choose it: no run can be repeated.",
+                (Step(value.place, "drawn here"),),
+            )
+            return
+
+
+def _tuned_algorithms(trace: Trace) -> Iterator[Draft]:
+    """cuDNN is asked for deterministic algorithms, and then to choose them by measuring.
+
+    https://docs.pytorch.org/docs/stable/notes/randomness.html#cuda-convolution-benchmarking
+    """
+    switched = [
+        (store, store.attribute, store.value.constant)
+        for store in trace.of(Store)
+        if isinstance(store.container, External) and store.container.qualified == "torch.backends.cudnn"
+    ]
+    for fixed, attribute, value in switched:
+        if attribute != "deterministic" or value is not True:
+            continue
+        later = [item for item in switched if item[1] == "benchmark" and item[0].index > fixed.index]
+        last = next((item for item in reversed(later) if item[0].root is fixed.root), None)
+        if last is not None and last[2] is True and not last[0].excludes(fixed):
+            yield Draft(
+                last[0].place,
+                "Deterministic algorithms are asked for, and `benchmark` lets cuDNN choose among them by timing, which "
+                "differs between runs. Leave it False where results are to repeat.",
+                (Step(fixed.place, "deterministic algorithms are asked for here"),),
+            )
+            return
 
 
 def _source(event: Event) -> str | None:

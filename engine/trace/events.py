@@ -206,11 +206,13 @@ class ModeChange(Event):
 
 @dataclass(eq=False, slots=True)
 class GradModeChange(Event):
-    """A grad-mode context entered (`how` names it), or called as a function without `with` (`discarded`)."""
+    """A grad-mode context entered (`how` names it), or called as a function without `with` (`discarded`), or named in a
+    `with` without being called (`uncalled`)."""
 
     enabled: bool | None = None
     how: str = ""
     discarded: bool = False
+    uncalled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -293,6 +295,14 @@ class Wrapped(Event):
     how: str = "ddp"
     module: Value = None  # type: ignore[assignment]
     wrapper: Value = None  # type: ignore[assignment]
+
+
+@dataclass(eq=False, slots=True)
+class ThroughWrapper(Event):
+    """A method of a project's class is asked of a wrapper around it, which hands nothing on."""
+
+    wrapper: Value = None  # type: ignore[assignment]
+    name: str = ""
 
 
 @dataclass(eq=False, slots=True)
