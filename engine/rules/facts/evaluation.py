@@ -69,9 +69,13 @@ def evaluated_once(trace: Trace, forward: Forward) -> Event | None:
         if isinstance(other, OptimizerStep):
             if not modules_behind(other.optimizer).isdisjoint(identities(forward.module)):
                 return other
-        elif isinstance(other, Forward) and other.place != forward.place and same(other.module, forward.module):
-            if other.output.feeds_backward:
-                return other
+        elif (
+            isinstance(other, Forward)
+            and other.place != forward.place
+            and other.output.feeds_backward
+            and same(other.module, forward.module)
+        ):
+            return other
     return None
 
 
