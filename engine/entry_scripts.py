@@ -21,10 +21,11 @@ _RUNS = re.compile(
 )
 _LAUNCHES = re.compile(
     r"\btorchrun\b|accelerate\s+launch|\bdeepspeed\b|torch\.distributed|\bpython3?\s+\S*\.py|\btune\s+run"
+    r"|\blitgpt\s+(?:finetune|pretrain)|\baxolotl\s+train|\bllamafactory-cli\s+train|\bswift\s+(?:sft|pt)\b|\btrl\s+sft\b"
 )
 _CONFIGURES = re.compile(
     r"^\s*[\"']?(?:per_device_train_batch_size|micro_batch_size|train_micro_batch_size_per_gpu|base_model"
-    r"|model_name_or_path|sequence_len|max_seq_length|gradient_accumulation_steps)[\"']?\s*[:=]",
+    r"|model_name_or_path|sequence_len|max_seq_length|gradient_accumulation_steps|finetuning_type|lora_r|_component_)[\"']?\s*[:=]",
     re.MULTILINE,
 )
 

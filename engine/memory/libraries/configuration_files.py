@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ class AttributeDict(dict[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key."""
-        return self.get(key, default)
+        return super().get(key, default)
 
 
 def _interpolated(value: Any, scope: Any) -> Any:
@@ -122,12 +123,23 @@ def resolve(root: Any, value: Any = None) -> Any:
         return value
     if isinstance(value, list):
         return [resolve(root, item) if item is not None else None for item in value]
-    if isinstance(value, str) and value.startswith("${") and value.endswith("}") and ":" not in value:
-        found = root
-        for part in value[2:-1].split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-        return found
+    if isinstance(value, str) and "${" in value:
+        whole = _INTERPOLATION.fullmatch(value)
+        if whole is not None:
+            found = _named(root, whole[1])
+            return resolve(root, found) if isinstance(found, str) and found != value else found
+        return _INTERPOLATION.sub(lambda match: str(_named(root, match[1])), value)
     return value
+
+
+_INTERPOLATION = re.compile(r"\$\{([\w.]+)\}")
+
+
+def _named(root: Any, dotted: str) -> Any:
+    found = root
+    for part in dotted.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
 
 
 def make_omegaconf(interpreter: Interpreter) -> Namespace:

@@ -26,9 +26,8 @@ def cogvideox_program(recipe: Recipe) -> str:
         lines.append("model.enable_gradient_checkpointing()")
     if adapters is not None:
         targets = list(adapters.targets or ()) if not isinstance(adapters.targets, str) else adapters.targets
-        lines.append(
-            f"model.add_adapter(LoraConfig(r={adapters.rank}, lora_alpha={adapters.alpha}, target_modules={targets!r}))"
-        )
+        sizes = f"r={adapters.rank!r}, lora_alpha={adapters.alpha!r}"
+        lines.append(f"model.add_adapter(LoraConfig({sizes}, target_modules={targets!r}))")
     words = recipe.sequence_length or 226
     autocast = f"torch.{recipe.autocast}" if recipe.autocast else "torch.float32"
     lines += [

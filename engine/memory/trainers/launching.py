@@ -125,6 +125,9 @@ def _launch(
         text = program(recipe, trainer.program)
     except CannotRead as problem:
         raise CannotPlay(str(problem)) from problem
+    except (TypeError, ValueError, AttributeError) as problem:
+        # A setting of another kind than the trainer takes: a list for a number, a mapping for a name.
+        raise CannotPlay(f"{trainer.name}: the settings of {path} could not be read: {problem}") from problem
     name = f"<{trainer.name}>.py"
     return Launch(
         name,

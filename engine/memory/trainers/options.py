@@ -161,12 +161,21 @@ def read_file(project: Project, path: str) -> Options:
     if not isinstance(root, yaml.MappingNode):
         raise NotAConfiguration(f"{path} holds no settings")
     values: dict[str, Given] = {}
-    _flatten(root, "", path, values)
+    try:
+        _flatten(root, "", path, values)
+    except (yaml.YAMLError, RecursionError) as problem:
+        raise NotAConfiguration(f"{path} could not be read: {str(problem)[:200]}") from problem
     return Options(values)
+
+
+MOST_NAMES = 5000
+"""More settings than any configuration has: aliases within aliases make such numbers."""
 
 
 def _flatten(node: yaml.MappingNode, prefix: str, path: str, values: dict[str, Given]) -> None:
     for key, value in node.value:
+        if len(values) > MOST_NAMES:
+            raise NotAConfiguration(f"{path} holds more settings than are read")
         name = _plain(f"{prefix}{key.value}")
         if isinstance(value, yaml.MappingNode) and value.value:
             _flatten(value, f"{name}.", path, values)

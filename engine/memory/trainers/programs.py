@@ -91,8 +91,8 @@ def _model(recipe: Recipe) -> list[str]:
         further = f", modules_to_save={list(adapters.saved_modules)!r}" if adapters.saved_modules else ""
         further += ", use_dora=True" if adapters.dora else ""
         lines.append(
-            f"model = get_peft_model(model, LoraConfig(r={adapters.rank}, lora_alpha={adapters.alpha}, "
-            f"lora_dropout={adapters.dropout}, target_modules={targets!r}, bias='none', "
+            f"model = get_peft_model(model, LoraConfig(r={adapters.rank!r}, lora_alpha={adapters.alpha!r}, "
+            f"lora_dropout={adapters.dropout!r}, target_modules={targets!r}, bias='none', "
             f"task_type={kinds.get(recipe.task, 'CAUSAL_LM')!r}{further}))"
         )
         if recipe.checkpointing and (recipe.checkpoint_options or {}).get("use_reentrant"):
@@ -175,7 +175,7 @@ def loop_program(recipe: Recipe) -> str:
     if not recipe.step_in_backward:
         lines.append(f"    if (step + 1) % {micro} == 0:")
         if recipe.clip:
-            lines.append(f"        torch.nn.utils.clip_grad_norm_(model.parameters(), {recipe.clip})")
+            lines.append(f"        torch.nn.utils.clip_grad_norm_(model.parameters(), {recipe.clip!r})")
         lines += ["        optimizer.step()", "        optimizer.zero_grad(set_to_none=True)"]
     return "\n".join(lines) + "\n"
 

@@ -38,7 +38,10 @@ class Settings:
         if found is None:
             return entry.default
         self.place(key, found)
-        return entry.meaning(found.value)
+        try:
+            return entry.meaning(found.value)
+        except CannotRead as problem:
+            raise CannotRead(f"{entry.names[0]}: {problem}") from problem
 
     def place(self, key: str, given: Given | None) -> None:
         """Remember where a key's value stands."""
@@ -92,11 +95,13 @@ def truth(value: Any) -> bool:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number, None where it is none."""
-    value = scalar(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """A whole number, None where none is given. What is no number raises CannotRead: a size is never made up."""
+    found = scalar(value)
+    if found in (None, "", "auto", "None"):
         return None
-    return int(value)
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        raise CannotRead(f"{str(value)[:60]} is not a number")
+    return int(found)
 
 
 def text(value: Any) -> str | None:

@@ -191,6 +191,9 @@ def test_cogvideox() -> None:
         ({"run.sh": "swift sft --max_length 512"}, "run.sh", "is not given"),
         ({"c.yaml": "a: 1\nb: 2\n"}, "c.yaml", "not the configuration of a trainer"),
         ({"c.yaml": "- 1\n- 2\n"}, "c.yaml", "holds no settings"),
+        ({"c.yaml": "a: &a\n  b: *a\n"}, "c.yaml", "could not be read"),
+        ({"c.yaml": "base_model: gpt2\nsequence_len: 64\nrl: dpo\n"}, "c.yaml", "rl: dpo is not played"),
+        ({"c.yaml": "base_model: gpt2\nsequence_len: 64\nmicro_batch_size: [1, 2]\n"}, "c.yaml", "is not a number"),
     ],
 )
 def test_what_is_missing_is_said(files: dict[str, str], script: str, reason: str) -> None:
