@@ -11,6 +11,7 @@ from engine.diff import FileDiff
 from engine.findings import FailedFile, Finding
 from engine.fingerprints import Context, place_order
 from engine.project import Project
+from engine.project.module import split_cell
 from engine.settings import Settings
 
 
@@ -87,7 +88,7 @@ def _roots(
 def _placed(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
     placed: list[_Placed] = []
     for finding in analysis.report.findings:
-        path = finding.path.partition("#")[0]
+        path = split_cell(finding.path)[0]
         context = analysis.contexts.get(finding.fingerprint, Context("", ""))
         placed.append(_Placed(finding, renamed.get(path, path), context))
     return placed
@@ -96,7 +97,7 @@ def _placed(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
 def _silenced(analysis: Analysis, renamed: dict[str, str]) -> list[_Placed]:
     placed: list[_Placed] = []
     for finding, context in analysis.silenced:
-        path = finding.path.partition("#")[0]
+        path = split_cell(finding.path)[0]
         placed.append(_Placed(finding, renamed.get(path, path), context))
     return placed
 

@@ -13,6 +13,7 @@ from engine.arbitration import arbitrate
 from engine.findings import CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
 from engine.fingerprints import Context, ContextIndex, with_fingerprints
 from engine.project import Module, Project, UnreadableFile
+from engine.project.module import split_cell
 from engine.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def _with_fix(project: Project, finding: Finding, make: FixMaker | None) -> Find
         return finding
     if fix is None:
         return finding
-    module = project.module(finding.path.partition("#")[0])
+    module = project.module(split_cell(finding.path)[0])
     if not keeps_parsing(module, fix.edits):
         return finding
     return finding.model_copy(update={"fix": _shown_fix(module, fix, finding.path)})

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from engine.findings import Finding
 from engine.project import Module, Project, UnreadableFile
+from engine.project.module import split_cell
 
 _LENGTH = 16
 
@@ -119,7 +120,7 @@ def with_fingerprints(findings: Iterable[tuple[Finding, Context]], path_of: str 
     seen: Counter[tuple[str, str, Context]] = Counter()
     named: list[Finding] = []
     for finding, context in ordered:
-        path = path_of or finding.path.partition("#")[0]
+        path = path_of or split_cell(finding.path)[0]
         key = (finding.rule, path, context)
         named.append(finding.model_copy(update={"fingerprint": fingerprint(finding.rule, path, context, seen[key])}))
         seen[key] += 1
@@ -128,5 +129,5 @@ def with_fingerprints(findings: Iterable[tuple[Finding, Context]], path_of: str 
 
 def place_order(finding: Finding) -> tuple[str, int, int, int, str]:
     """Sort key: path, notebook cell, line, column, rule."""
-    path, _, cell = finding.path.partition("#cell=")
+    path, cell = split_cell(finding.path)
     return path, int(cell or 0), finding.line, finding.column, finding.rule

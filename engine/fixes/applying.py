@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from engine.findings import Edit, Finding, Fix
+from engine.project.module import split_cell
 from engine.project.reading import UnreadableFile, parse
 
 
@@ -61,7 +62,7 @@ def fix_files(root: Path, findings: Iterable[Finding]) -> FixOutcome:
     by_file: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.fix is not None and finding.fix.safe:
-            by_file[finding.path.partition("#")[0]].append(finding)
+            by_file[split_cell(finding.path)[0]].append(finding)
     total = 0
     messages: list[str] = []
     for path, concerned in sorted(by_file.items()):
@@ -113,7 +114,7 @@ def _fix_notebook(target: Path, findings: Sequence[Finding]) -> int:
     document = json.loads(raw)
     by_cell: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
-        by_cell[int(finding.path.partition("#cell=")[2])].append(finding)
+        by_cell[int(split_cell(finding.path)[1])].append(finding)
     number = 0
     code_cells = [cell for cell in document["cells"] if cell.get("cell_type") == "code"]
     for index, concerned in by_cell.items():

@@ -15,6 +15,7 @@ from engine.fingerprints import place_order
 from engine.fixes.applying import apply_edits
 from engine.presentation.markdown import clipped, code_span, escape, fenced, prose
 from engine.project import Module, Project, UnreadableFile
+from engine.project.module import split_cell
 
 MARKER = "<!-- preflight:finding {} -->"
 """Hidden in every comment; by it a comment is recognised on later pushes."""
@@ -54,7 +55,7 @@ def review_comments(
 
 
 def _comment(finding: Finding, head: Project, diffs: Mapping[str, FileDiff]) -> ReviewComment | None:
-    path = finding.path.partition("#")[0]
+    path = split_cell(finding.path)[0]
     diff, module = diffs.get(path), _module(head, path)
     if diff is None or module is None:
         return None
@@ -130,7 +131,7 @@ def check_annotations(findings: Sequence[Finding], head: Project) -> list[Annota
 
 
 def _annotation(finding: Finding, head: Project) -> Annotation:
-    path, _, cell = finding.path.partition("#cell=")
+    path, cell = split_cell(finding.path)
     module = _module(head, path)
     first, last = file_lines(finding, module) if module is not None else (finding.line, finding.end_line)
     columns = first == last and not cell and finding.end_column > finding.column

@@ -21,6 +21,12 @@ class Span(NamedTuple):
     end_column: int
 
 
+def split_cell(display_path: str) -> tuple[str, str]:
+    """The file of a reported path, and the number of the notebook cell in it or "". Names of files may hold a `#`."""
+    path, mark, cell = display_path.rpartition("#cell=")
+    return (path, cell) if mark and cell.isdigit() and path.endswith(".ipynb") else (display_path, "")
+
+
 @dataclass(frozen=True, eq=False)
 class Module:
     """`text` has `\\n` newlines and, for a notebook, all code cells joined; `lines` is `text` split at them.
@@ -49,7 +55,7 @@ class Module:
 
     def module_line(self, display_path: str, line: int) -> int:
         """The inverse of `display_path`: the line in `text`."""
-        _, _, number = display_path.partition("#cell=")
+        _, number = split_cell(display_path)
         if not number:
             return line
         return next((c.first_line + line - 1 for c in self.cells if c.number == int(number)), line)

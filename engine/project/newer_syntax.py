@@ -18,6 +18,9 @@ from libcst import metadata
 _BARE_EXCEPT = re.compile(r"^(\s*except\*?[ \t]+)([A-Z][\w.]*(?:[ \t]*,[ \t]*[A-Z][\w.]*)+)([ \t]*:)", re.MULTILINE)
 """`except A, B:` (PEP 758). In Python 2 the last name is a variable, and those begin with a small letter."""
 
+MAX_BRACKETS = 200
+"""Python's own limit (`MAXLEVEL` of its tokenizer). LibCST has none: its parser overruns the stack of the process."""
+
 _STAND_IN = "_preflight_formatted_string_"
 
 
@@ -30,11 +33,14 @@ class _Replacement:
 
 def parse_newer(text: str) -> ast.Module | None:
     """The standard library's tree of `text`, None if neither LibCST nor `ast` can make sense of it."""
+    if _brackets(text) > MAX_BRACKETS:
+        return None
     text = _BARE_EXCEPT.sub(r"\1(\2)\3", text)
     try:
         wrapper = metadata.MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         positions = wrapper.resolve(metadata.PositionProvider)
-    except (cst.ParserSyntaxError, cst.CSTValidationError):
+    except (cst.ParserSyntaxError, cst.CSTValidationError, KeyError):
+        # KeyError: LibCST loses places of a tree that is too deep for it.
         return None
     for formatted_strings in (False, True):
         collector = _NewerSyntax(text, positions, formatted_strings)
@@ -47,6 +53,15 @@ def parse_newer(text: str) -> ast.Module | None:
         assert isinstance(restored, ast.Module)
         return ast.fix_missing_locations(restored)
     return None
+
+
+def _brackets(text: str) -> int:
+    """The deepest nesting of brackets; those in strings are counted too, which is as good here."""
+    deepest = depth = 0
+    for bracket in re.findall(r"[()\[\]{}]", text):
+        depth = depth + 1 if bracket in "([{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _apply(text: str, replacements: Sequence[_Replacement]) -> str:

@@ -1,12 +1,18 @@
 """A sample of the fuzz inputs on every test run; the long run is `python -m tests.robustness.fuzz`."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from engine.check import check
+from engine.cli import main
+from engine.diff import FileDiff
 from engine.project import Project
+from engine.review import review
+from engine.settings import Settings
 from tests.robustness.mutations import HEAVY_MUTATIONS, PYTHON_2, inputs
 
 GOOD = """import torch
@@ -62,3 +68,55 @@ def test_a_file_that_leaves_the_tree_is_not_read(tmp_path: Path) -> None:
     (inside / "train.py").write_text(GOOD)
     report = check(Project.from_folder(inside))
     assert all(finding.path == "train.py" for finding in report.findings)
+
+
+NAMES = [
+    "#1 GH-2.py", "a#b/c#cell=3.py", "a`@octocat`b.py", "<img src=x>.py", "new\nline.py", "::error file=x::.py",
+    "a|b.py", "percent%0A.py", "\u202egpj.py", "q\"uote's.py", "-rf.py", "ä.py",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: GOOD, "train.py": GOOD}
+    added = f"@@ -0,0 +1,{GOOD.count(chr(10))} @@\n" + "".join(f"+{line}\n" for line in GOOD.splitlines())
+    report = review(
+        Project.from_mapping({}),
+        Project.from_mapping(files),
+        changed=[FileDiff.from_patch(path, added, "added", None) for path in files],
+        settings=Settings(memory=False),
+    )
+    assert {comment.path for comment in report.review_comments} == set(files)
+    assert {annotation.path for annotation in report.annotations} >= set(files)
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    for form in ("text", "github", "sarif", "json"):
+        main(["check", str(tmp_path), "--format", form])
+        said = capsys.readouterr().out
+        assert said
+        assert form != "github" or said.count("\n") == len(said.split("\n::")), "one line an annotation"
+    main(["check", str(tmp_path), "--fix"])
+    assert "loss.detach()" in (tmp_path / name).read_text()
+
+
+DEEP = {
+    "brackets": "x = " + "(" * 5_000 + "1" + ")" * 5_000,
+    "brackets within Python's limit for LibCST": "type X = int\nx = " + "(" * 190 + "1" + ")" * 190,
+    "signs": "x = " + "-" * 100_000 + "1",
+    "branches": "type X = int\nif a:\n    pass\n" + "elif a:\n    pass\n" * 1_000,
+    "formatted strings": "x = " + "f'{" * 300 + "1" + "}'" * 300,
+    "blocks": "".join(" " * depth + "if x:\n" for depth in range(99)) + " " * 99 + "pass",
+    "open brackets": "(" * 100_000,
+}
+
+
+@pytest.mark.parametrize("source", DEEP.values(), ids=DEEP)
+def test_depth_takes_no_process_down(source: str, tmp_path: Path) -> None:
+    # In a process of its own: what it guards against is an overrun of the stack.
+    (tmp_path / "deep.py").write_text(f"import torch\n{source}\n")
+    (tmp_path / "train.py").write_text(GOOD)
+    command = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
+    done = subprocess.run([*command, "check", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "retained-graph" in done.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.findings import CheckReport, Finding
+from engine.project.module import split_cell
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -22,7 +23,7 @@ def workflow_commands(report: CheckReport) -> Iterator[str]:
 
 
 def _command(finding: Finding) -> str:
-    path, _, cell = finding.path.partition("#cell=")
+    path, cell = split_cell(finding.path)
     properties = {"file": path, "title": f"{finding.rule} {finding.name}"}
     message = finding.message
     if cell:

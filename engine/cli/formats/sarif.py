@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from engine.findings import CheckReport, Edit, Finding
+from engine.project.module import split_cell
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -61,7 +62,7 @@ def sarif_log(report: CheckReport) -> str:
 
 
 def _uri(path: str) -> str:
-    return quote(path.partition("#")[0], errors="surrogateescape")
+    return quote(split_cell(path)[0], errors="surrogateescape")
 
 
 def _place(path: str, line: int, message: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from engine.cli.formats.plain import count, printable
 from engine.findings import CheckReport, Finding
 from engine.fingerprints import place_order
 from engine.project import Module, Project, UnreadableFile
+from engine.project.module import split_cell
 
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -95,7 +96,7 @@ def _marker(finding: Finding, raw: str, width: int) -> Text:
 
 def _module(finding: Finding, project: Project) -> Module | None:
     try:
-        return project.module(finding.path.partition("#")[0])
+        return project.module(split_cell(finding.path)[0])
     except UnreadableFile:
         return None
 
