@@ -550,6 +550,17 @@ def _unregistered_kind(value: Value) -> str:
                     return "module"
                 if item.role == "parameter":
                     return "parameter"
-        elif option.role == "tensor" and option.detached == "created" and not option.buffer:
+        elif option.role == "tensor" and not option.buffer and _created(option):
             return "tensor"
     return ""
+
+
+#: Operations that only arrange what a creating function made.
+_ARRANGES = frozenset(["repeat", "view", "reshape", "unsqueeze", "expand", "permute", "transpose", "flatten", "float"])
+
+
+def _created(value: Value) -> bool:
+    """Whether a tensor was created on the host: by a creating function, arranged or not."""
+    while value.op in _ARRANGES and value.parents:
+        value = value.parents[0]
+    return value.detached == "created"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.frameworks import following_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Place, Step, Trace, Value
 from engine.trace.events import FunctionalDropout
 
 
@@ -25,12 +25,24 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             what = "its `training` defaults to True" if dropout.training is None else "`training` is True here"
             advice = "pass `training=self.training` or use a dropout module"
+        place = _asked_for(dropout, dropout.in_module)
+        evidence = [Step(dropout.in_module.place, "the module whose mode it does not follow")]
+        if place != dropout.place:
+            evidence.append(Step(dropout.place, "applied here"))
         yield Draft(
-            dropout.place,
+            place,
             f"This dropout stays on after `eval()`: {what}; {advice}.",
-            (Step(dropout.in_module.place, "the module whose mode it does not follow"),),
-            fix=following_mode(dropout),
+            tuple(evidence),
+            fix=following_mode(dropout) if place == dropout.place else None,
         )
+
+
+def _asked_for(dropout: FunctionalDropout, module: Value) -> Place:
+    """The module's own call, where the dropout stands in a function of another file."""
+    cls = module.cls
+    if cls is None or dropout.place.path == cls.path:
+        return dropout.place
+    return next((place for place in reversed(dropout.stack) if place.path == cls.path), dropout.place)
 
 
 def _off(dropout: FunctionalDropout) -> bool:

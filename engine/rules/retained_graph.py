@@ -10,14 +10,15 @@ from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Place, Step, Trace
-from engine.trace.events import Store
+from engine.trace import Loop, Place, Step, Trace
+from engine.trace.events import Backward, Forward, Store
 
 _WHY = "so the autograd graph of every iteration stays in memory"
 
 
 @rule("PF101", "retained-graph", "error", "A tensor is kept across iterations with its autograd graph")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _until_boundary(trace)
     for group in _together(kept_graphs(trace)):
         store = group[0]
         where = f" in `{store.target}`" if store.target else ""
@@ -36,6 +37,49 @@ def check(trace: Trace) -> Iterator[Draft]:
             severity=None if any(loop.trains for loop in store.loops) or not store.crossing else "warning",
             fix=_remedy(trace, place, group),
         )
+
+
+def _until_boundary(trace: Trace) -> Iterator[Draft]:
+    """Losses of micro-batches that are summed with their graphs, and one backward at the end of the window."""
+    sums = [store for store in trace.of(Store) if store.how == "accumulate" and store.grad is not False]
+    for backward in trace.of(Backward):
+        guard, loop = backward.guarded("modulo"), backward.loop
+        if guard is None or not guard.holds or loop is None:
+            continue
+        made_from = {id(value) for value in backward.loss.graph_ancestors()}
+        for store in sums:
+            added = store.value
+            if (
+                loop not in store.loops
+                or guard in store.guards
+                or store.result is None
+                or id(store.result) not in (made_from)
+            ):
+                continue
+            before = [option for option in (store.previous.options() if store.previous else ()) if option.carries_graph]
+            if added.carries_graph is not True or not any(loop in trace.carried(value, store) for value in before):
+                continue
+            if _carries_state(trace, loop):
+                continue
+            yield Draft(
+                store.place,
+                f"The losses of all micro-batches are summed with their graphs until `{guard.text}`: their activations "
+                "are in memory together, as for one large batch. Call backward on each loss as it comes; gradients add "
+                "up by themselves.",
+                (Step(backward.place, "back-propagated together here"),),
+                severity="note",
+            )
+            return
+
+
+def _carries_state(trace: Trace, loop: Loop) -> bool:
+    """Whether a pass takes what an earlier one computed: back-propagation through time needs the graphs together."""
+    for forward in trace.within(loop, Forward):
+        for value in (*forward.inputs, *forward.keywords.values()):
+            for part in (value, *value.elements()):
+                if any(option.carries_graph and loop in trace.carried(option, forward) for option in part.options()):
+                    return True
+    return False
 
 
 def _together(stores: Iterable[Store]) -> list[list[Store]]:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.identity import same
+from engine.rules.facts.evaluation import results
+from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration
 from engine.rules.facts.training import clears
 from engine.rules.remedies.detaching import detached_sample, detached_target
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, Event, Forward, LossCall, OptimizerStep, ZeroGrad
+from engine.trace.events import (
+    Backward,
+    Event,
+    Forward,
+    LoadStateDict,
+    LossCall,
+    OptimizerCreated,
+    OptimizerStep,
+    ZeroGrad,
+)
 
 _BOOTSTRAP = frozenset({"max", "amax", "min", "amin", "minimum"})
 
@@ -19,6 +29,7 @@ _BOOTSTRAP = frozenset({"max", "amax", "min", "amin", "minimum"})
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     yield from _bootstrap_targets(trace, forwards)
+    yield from _target_networks(trace)
     done: set[object] = set()
     for backward in trace.of(Backward):
         loop = trace.step_loop(backward)
@@ -53,6 +64,40 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
                 Step(loss.place, "used as the target here"),
             ),
             fix=detached_target(loss) if loss.place.path == target.place.path else None,
+        )
+
+
+def _target_networks(trace: Trace) -> Iterator[Draft]:
+    """A copy of a trained network that no optimizer steps, and a loss that is differentiated by its weights too."""
+    optimizers = [created.optimizer for created in trace.of(OptimizerCreated)]
+    held = [modules_behind(optimizer) for optimizer in optimizers]
+    if not held or not all(held):
+        return
+    trained = frozenset[int]().union(*held)
+    copies = {
+        id(load.target.origin): load
+        for load in trace.of(LoadStateDict)
+        if load.state is not None
+        and load.state.op == "state_dict"
+        and not identities(*load.state.parents).isdisjoint(trained)
+    }
+    reported: set[int] = set()
+    for forward in trace.of(Forward):
+        target = forward.module.origin
+        load = copies.get(id(target))
+        if load is None or id(target) in trained or id(target) in reported or forward.grad is not True:
+            continue
+        if target.requires_grad is False or any(value.carries_graph for value in forward.inputs):
+            continue
+        if not any(part.feeds_backward for part in results(forward)):
+            continue
+        reported.add(id(target))
+        yield Draft(
+            forward.place,
+            "The target network computes this with gradients recorded, and no optimizer steps it: each backward also "
+            "computes gradients for its weights, which are kept and never used. Compute it under `torch.no_grad()`.",
+            (Step(load.place, "its weights are copied from the trained network"),),
+            severity="warning",
         )
 
 

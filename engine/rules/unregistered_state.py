@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities
 from engine.rules.remedies.registration import built_once, registered_buffer, registered_list
 from engine.rules.rule import Draft, rule
-from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import ModuleCreated, ModuleDefined, Store, Transfer
+from engine.trace import Container, Place, Step, Trace, Value
+from engine.trace.events import Divided, Event, FunctionCall, ModuleCreated, ModuleDefined, Store, Transfer
 
 
 @rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
@@ -82,6 +82,63 @@ def _plain_tensor(trace: Trace, attribute: str, value: Value, defined: ModuleDef
             else None,
         )
         return
+    yield from _left_behind(trace, attribute, value, defined)
+
+
+def _left_behind(trace: Trace, attribute: str, value: Value, defined: ModuleDefined) -> Iterator[Draft]:
+    """A tensor that is computed with as it stands, in a module that is moved or that others may move."""
+    # Each instance of the class has a tensor of its own, made in the same place.
+    known = {option.origin.place for option in value.options()}
+    stored = [
+        store
+        for store in trace.of(Store)
+        if store.attribute == attribute and store.container is not None and store.container.cls is defined.cls
+    ]
+    if value.shape == () or len({store.place for store in stored}) != 1:
+        return
+    if any("device" in part.keywords for part in value.ancestors(limit=40)):
+        # Made where it is used.
+        return
+    used = next((use for use in trace.of(FunctionCall, Divided) if _computes_with(use, known, defined)), None)
+    if used is None:
+        return
+    moved = next(
+        (
+            transfer
+            for transfer in trace.of(Transfer)
+            if transfer.how != "cpu" and transfer.value.origin.cls is defined.cls and transfer.value.role == "module"
+        ),
+        None,
+    )
+    evidence = [Step(used.place, "computed with here")]
+    if moved is not None:
+        evidence.append(Step(moved.place, "the module is moved here"))
+    yield Draft(
+        stored[0].place,
+        f"`self.{attribute}` is a plain tensor: `.to()` on the module leaves it behind, so on a GPU this computes with "
+        "tensors of two devices and raises, and `state_dict` does not hold it. Register it as a buffer.",
+        tuple(evidence),
+        severity="warning" if moved is not None else "note",
+    )
+
+
+def _computes_with(use: Event, known: set[Place], defined: ModuleDefined) -> bool:
+    """Whether an operation in a method of the module takes the tensor and what was computed from an input."""
+    if use.function.rpartition(".")[0] != defined.cls.name or use.function.endswith(".__init__"):
+        return False
+    if isinstance(use, Divided):
+        operands = [value for value in (use.value, use.by) if value is not None]
+    elif isinstance(use, FunctionCall) and use.name.startswith("torch."):
+        operands = [*use.arguments, *use.keywords.values()]
+    else:
+        return False
+    own = [value for value in operands if any(option.origin.place in known for option in value.options())]
+    others = [value for value in operands if value not in own and value.role in ("tensor", None)]
+    given = any(part.op in _GIVEN for value in others for part in value.ancestors(limit=200))
+    return bool(own) and given
+
+
+_GIVEN = frozenset({"parameter-of-function", "call", "forward-result", "data-element", "to", "cuda"})
 
 
 def _matters(module: Value) -> bool:
