@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import functools
 import inspect
 import re
 import string
@@ -56,6 +57,12 @@ _OUT_OF_REACH = frozenset({configparser.RawConfigParser.read, inspect.Signature.
 """Public functions of the standard library that open files or evaluate text."""
 _PICKLING = frozenset({"__reduce__", "__reduce_ex__", "__del__"})
 """Methods through which copying would set attributes unseen, or which run when nobody looks."""
+_GROWABLE = (int, str, bytes, list, tuple)
+_GROWING: Mapping[str, str] = {
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "imul", "__pow__": "pow", "__lshift__": "lshift", "__mod__": "mod",
+    "__add__": "add", "__iadd__": "iadd", "__format__": "format",
+}  # fmt: skip
+"""Special methods of plain values that could build something large."""
 _FIXED: tuple[type, ...] = (
     FunctionType, BuiltinFunctionType, MethodType, ModuleType, MethodWrapperType, WrapperDescriptorType, property,
 )  # fmt: skip
@@ -114,8 +121,11 @@ def _format_map_method(text: str) -> Any:
 
 
 def percent(text: str, values: Any) -> Any:
-    """`text % values` with bounded widths."""
-    if _WIDE_FORMAT.search(text):
+    """`text % values` with bounded widths; a width that is an argument (`%*d`) counts among them."""
+    wide = "*" in text and any(
+        isinstance(v, int) and abs(v) > 99_999 for v in (values if type(values) is tuple else ())
+    )
+    if wide or _WIDE_FORMAT.search(text):
         raise OutOfBudget("a format specification is too wide")
     return text % values
 
@@ -224,9 +234,20 @@ def _read_special(value: Any, name: str) -> Any:
         return tuple(base for base in getattr(value, name) if base is object or not _is_narrowed(value, base))
     if name == "__base__" and isinstance(value, type):
         return object if _is_narrowed(value, value.__base__) else value.__base__
+    if name in _GROWING and isinstance(value, _GROWABLE) and not is_program_object(value):
+        return functools.partial(_grow, value, _GROWING[name])
     if value is type and name not in ("__name__", "__new__", "__init__", "__call__", "__class__"):
         raise AttributeError(name)
     return getattr(value, name)
+
+
+def _grow(value: Any, operator: str, *others: Any) -> Any:
+    """`value.__mul__(...)` and the like with the bounds that the operators have."""
+    from engine.memory.program.operators import BY_NAME
+
+    if operator == "format":
+        return render(value, *others)
+    return BY_NAME[operator](value, *others)
 
 
 def _is_narrowed(kind: type, base: type | None) -> bool:

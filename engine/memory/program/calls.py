@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, MethodDescriptorType, MethodType
+import re
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
+from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget, len_within
 from engine.memory.program.functions import Function
+from engine.memory.program.regular_expressions import check_search
 from engine.memory.program.unknown import find_unknown
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
+_BUILT_IN: frozenset[Any] = frozenset({BuiltinFunctionType, MethodDescriptorType, type(re.compile("").match)})
 _PADDING = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
 _CONTAINERS: frozenset[Any] = frozenset({list, tuple, set, frozenset, dict})
+_CONSUMERS = frozenset(
+    {
+        "difference", "difference_update", "extend", "extendleft", "fmean", "fromkeys", "fsum", "geometric_mean",
+        "harmonic_mean", "intersection", "intersection_update", "isdisjoint", "issubset", "issuperset", "join", "mean",
+        "median", "mode", "multimode", "nlargest", "nsmallest", "prod", "pstdev", "pvariance", "reduce", "stdev",
+        "subtract", "symmetric_difference", "symmetric_difference_update", "union", "update", "variance", "writelines",
+    }
+)  # fmt: skip
+"""Functions of the standard library that read all of an argument without a step of the program between."""
 _SIZED = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, type(None))
 
 
@@ -27,13 +39,20 @@ def call(interpreter: Interpreter, function: Any, args: list[Any], kwargs: dict[
         if type(inner) is Function:
             args.insert(0, function.__self__)
             return inner.invoke(args, kwargs)
-    elif kind is BuiltinFunctionType or kind is MethodDescriptorType:
+    elif kind in _BUILT_IN:
         _check_builtin(interpreter, function, args)
+    elif kind is FunctionType and function.__module__ in ("statistics", "heapq", "functools"):
+        if function.__name__ in _CONSUMERS:
+            _meter(interpreter, args)
+    elif kind is FunctionType and function.__module__ == "re":
+        check_search(args[0] if args else kwargs.get("pattern"), [*args[1:], *kwargs.values()])
     elif kind is type and function in _CONTAINERS:
         if args:
             args[0] = args[0] if hasattr(args[0], "keys") else interpreter.budget.bounded(args[0])
     elif function is type:
         return make_type(interpreter, args, kwargs)
+    elif isinstance(function, type) and function.__module__ in ("collections", "builtins", "fractions", "decimal"):
+        _check_made(interpreter, function, args)
     elif function is super and not args:
         return interpreter.zero_argument_super()
     try:
@@ -64,7 +83,25 @@ def _check_builtin(interpreter: Interpreter, function: Any, args: list[Any]) -> 
     grown = len(owner) if isinstance(owner, list) and name == "extend" else 0
     if grown and args and isinstance(args[0], (list, tuple)) and grown + len(args[0]) > MAX_ELEMENTS:
         raise OutOfBudget("a list grows beyond what a shadow run grants")
-    if owner is not None and name in ("extend", "update", "join", "union", "fromkeys", "intersection", "difference"):
-        for index, value in enumerate(args):
-            if not isinstance(value, _SIZED) and not hasattr(value, "keys") and hasattr(value, "__iter__"):
-                args[index] = interpreter.budget.bounded(value)
+    if isinstance(owner, re.Pattern):
+        check_search(owner, args)
+    elif isinstance(owner, range) and not len_within(owner, MAX_ELEMENTS) and name in ("count", "index"):
+        raise OutOfBudget("a range is longer than a shadow run searches")
+    elif owner is not None and name in _CONSUMERS:
+        _meter(interpreter, args)
+
+
+def _meter(interpreter: Interpreter, args: list[Any]) -> None:
+    for index, value in enumerate(args):
+        if not isinstance(value, _SIZED) and not hasattr(value, "keys") and hasattr(value, "__iter__"):
+            args[index] = interpreter.budget.bounded(value)
+
+
+def _check_made(interpreter: Interpreter, kind: type, args: list[Any]) -> None:
+    """Before an instance of a standard class is made of `args`."""
+    if kind.__module__ in ("fractions", "decimal"):
+        exponents = [re.search(r"[eE]\+?([0-9_]{5,})", arg) for arg in args if isinstance(arg, str)]
+        if any(exponents):
+            raise OutOfBudget("a number grows beyond what a shadow run grants")
+    elif kind.__module__ == "collections":
+        _meter(interpreter, args)

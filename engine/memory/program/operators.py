@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.memory.program.attributes import percent
-from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
+from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget, len_within
 from engine.memory.program.unknown import Unknown
 
 _SEQUENCES = (list, tuple, str, bytes)
@@ -106,12 +106,18 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 
 
+def _is_in(item: Any, container: Any) -> bool:
+    if isinstance(container, range) and not isinstance(item, int) and not len_within(container, MAX_ELEMENTS):
+        raise OutOfBudget("a range is longer than a shadow run searches")
+    return item in container
+
+
 def _contains(item: Any, container: Any) -> Any:
-    return container if isinstance(container, Unknown) else item in container
+    return container if isinstance(container, Unknown) else _is_in(item, container)
 
 
 def _lacks(item: Any, container: Any) -> Any:
-    return container if isinstance(container, Unknown) else item not in container
+    return container if isinstance(container, Unknown) else not _is_in(item, container)
 
 
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -126,3 +132,16 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: _contains,
     ast.NotIn: _lacks,
 }
+
+
+BY_NAME: dict[str, Callable[..., Any]] = {
+    "add": _bounded_add,
+    "concat": _bounded_add,
+    "iadd": _bounded_iadd,
+    "imul": _bounded_imul,
+    "lshift": _shift,
+    "mod": _modulo,
+    "mul": _bounded_multiply,
+    "pow": power,
+}
+"""Functions of `operator` that could build something large."""

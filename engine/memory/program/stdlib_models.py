@@ -15,8 +15,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.attributes import plain_name, read
-from engine.memory.program.budget import OutOfBudget
+from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
 from engine.memory.program.namespaces import Namespace
+from engine.memory.program.operators import BY_NAME
 from engine.memory.program.stdlib_introspection import make_dataclasses, make_functools, make_inspect, make_typing
 from engine.memory.program.stdlib_paths import make_os, make_os_path, make_pathlib
 from engine.memory.program.unknown import Unknown
@@ -128,7 +129,6 @@ def _random(interpreter: Interpreter) -> dict[str, Any]:
             "random",
             "randint",
             "choice",
-            "choices",
             "sample",
             "shuffle",
             "uniform",
@@ -144,7 +144,13 @@ def _random(interpreter: Interpreter) -> dict[str, Any]:
             "lognormvariate",
         ]
     }
-    return {**members, "seed": _nothing, "Random": random.Random}
+
+    def choices(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(kwargs.get("k"), int) and kwargs["k"] > MAX_ELEMENTS:
+            raise OutOfBudget("a list grows beyond what a shadow run grants")
+        return generator.choices(*args, **kwargs)
+
+    return {**members, "choices": choices, "seed": _nothing, "Random": random.Random}
 
 
 def _math(interpreter: Interpreter) -> dict[str, Any]:
@@ -156,7 +162,12 @@ def _math(interpreter: Interpreter) -> dict[str, Any]:
 
         return bounded
 
-    return {"factorial": small(math.factorial), "comb": small(math.comb), "perm": small(math.perm)}
+    def product(items: Any, *, start: Any = 1) -> Any:
+        for item in interpreter.budget.bounded(items):
+            start = BY_NAME["mul"](start, item)
+        return start
+
+    return {"factorial": small(math.factorial), "comb": small(math.comb), "perm": small(math.perm), "prod": product}
 
 
 def _itertools(interpreter: Interpreter) -> dict[str, Any]:
@@ -272,7 +283,7 @@ def _operator(interpreter: Interpreter) -> dict[str, Any]:
     def methodcaller(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         return lambda value: interpreter.call(read(value, name), list(args), kwargs)
 
-    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+    return {**BY_NAME, "attrgetter": attrgetter, "methodcaller": methodcaller}
 
 
 def _json(interpreter: Interpreter) -> dict[str, Any]:
