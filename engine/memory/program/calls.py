@@ -51,10 +51,10 @@ def call(interpreter: Interpreter, function: Any, args: list[Any], kwargs: dict[
             args[0] = args[0] if hasattr(args[0], "keys") else interpreter.budget.bounded(args[0])
     elif function is type:
         return make_type(interpreter, args, kwargs)
-    elif isinstance(function, type) and function.__module__ in ("collections", "builtins", "fractions", "decimal"):
-        _check_made(interpreter, function, args)
     elif function is super and not args:
         return interpreter.zero_argument_super()
+    elif isinstance(function, type) and function.__module__ in ("collections", "fractions", "decimal"):
+        _check_made(interpreter, function, args)
     try:
         return function(*args, **kwargs)
     except Exception as problem:
