@@ -227,6 +227,10 @@ class Interpreter(Loading):
                 saved
             )
             self.active_functions = []
+            for (holder, name), value in self.heap.items():
+                if holder == id(instance):
+                    # What the paths through the constructor leave, and not only what the last of them does.
+                    instance.put(name, value)
             self.heap = saved_heap
             self.heap_shared = self.modes_shared = True
         return instance

@@ -37,9 +37,13 @@ class Calls(Library):
         if isinstance(callee, Choice):
             options = [o for o in callee.options() if not o.is_constant] or list(callee.options())
             result: Value | None = None
+            before = self.alternatives
+            # What one of several losses is given may be meant for another.
+            self.alternatives = before or len({o.made_by for o in options if o.role == "module"}) > 1
             for option in options:
                 one = self.call(option, arguments, keywords, node, discarded)
                 result = one if result is None else join_values(result, one)
+            self.alternatives = before
             assert result is not None
             return result
         if isinstance(callee, FunctionValue):
@@ -266,6 +270,7 @@ class Calls(Library):
             keywords=keywords,
             output=result,
             made_at=made.place if made is not None else None,
+            alternative=self.alternatives,
         )
         return result
 

@@ -58,6 +58,8 @@ class Machine:
         #: Syntax made up during the run: what is remembered by a node's id holds as long as the node does.
         self.kept: list[ast.AST] = []
         self._outlines: dict[str, Outline] = {}
+        #: Whether one of several different modules is called, by the path taken.
+        self.alternatives = False
         #: The conditions under which a module was wrapped, by the wrapper's identity.
         self.wrapped_under: dict[int, tuple[Guard, ...]] = {}
         self._texts: dict[int, str] = {}

@@ -14,6 +14,8 @@ from engine.trace.events import LossCall
 @rule("PF403", "bce-activation-mismatch", "error", "Binary cross-entropy gets a sigmoid too many, or one too few")
 def check(trace: Trace) -> Iterator[Draft]:
     for loss in trace.of(LossCall):
+        if loss.alternative:
+            continue
         if loss.kind == "binary_cross_entropy_with_logits":
             activation = activation_of(loss.input, "sigmoid", "probabilities")
             if activation is not None:

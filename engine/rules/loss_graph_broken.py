@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.detaching import attached
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, Detach, Forward, LossCall, OptimizerStep
+from engine.trace import Choice, Step, Trace, Value
+from engine.trace.events import Backward, Collective, Detach, Forward, LossCall, OptimizerStep, Return
 
 _REWRAPS = frozenset({"tensor", "variable", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
@@ -39,6 +39,47 @@ def check(trace: Trace) -> Iterator[Draft]:
         else:
             yield from _direct_loss_of_no_grad(backward, networks, forwards)
     yield from _generator_cut(trace, detaches, forwards)
+    yield from _collectives(trace)
+
+
+def _collectives(trace: Trace) -> Iterator[Draft]:
+    """A collective without a backward of its own, on what a module's forward returns as the result of its inputs."""
+    for collective in trace.of(Collective):
+        if collective.library != "torch" or collective.grad is not True or collective.name not in _REDUCES:
+            continue
+        reduced = collective.values[0] if collective.values else None
+        if collective.result is None or not collective.result.detached:
+            # `torch.distributed.nn.functional` has one.
+            continue
+        if reduced is None or reduced.role not in ("tensor", None) or reduced.detached:
+            continue
+        inputs = [part for part in reduced.ancestors(through_detach=False) if part.op == "parameter-of-function"]
+        owner = collective.root.owner
+        in_forward = owner is not None and owner.role == "module" and collective.function.endswith(".forward")
+        if not inputs or not in_forward or isinstance(reduced, Choice) or reduced.op == "parameter-of-function":
+            continue
+        returned = next(
+            (
+                event
+                for event in trace.after(collective, Return)
+                if event.function == collective.function
+                and event.value is not None
+                and any(part is reduced for part in event.value.ancestors(through_detach=False))
+            ),
+            None,
+        )
+        if returned is None:
+            continue
+        yield Draft(
+            collective.place,
+            "This collective has no backward: other ranks' part of the result gives no gradient, and the gradient of "
+            "this rank's part is not what a single process computes. Use `torch.distributed.nn.functional`.",
+            (Step(inputs[0].place, "computed from this input"), Step(returned.place, "returned here")),
+            severity="warning",
+        )
+
+
+_REDUCES = frozenset({"all_reduce", "reduce"})
 
 
 def _leaf(loss: Value) -> Value | None:

@@ -16,7 +16,7 @@ _GIVEN = {"probabilities": "softmax", "sigmoid": "sigmoid", "relu": "relu", "log
 @rule("PF402", "nll-on-non-log-probs", "error", "nll_loss is given something else than log-probabilities")
 def check(trace: Trace) -> Iterator[Draft]:
     for loss in trace.of(LossCall):
-        if loss.kind != "nll_loss":
+        if loss.kind != "nll_loss" or loss.alternative:
             continue
         activation = activation_of(loss.input, *_GIVEN)
         if activation is None:

@@ -15,7 +15,7 @@ from engine.trace.events import LossCall
 def check(trace: Trace) -> Iterator[Draft]:
     for loss in trace.of(LossCall):
         activation = activation_of(loss.input, "probabilities", "sigmoid")
-        if loss.kind != "cross_entropy" or activation is None:
+        if loss.kind != "cross_entropy" or activation is None or loss.alternative:
             continue
         named = "softmax" if activation.kind == "probabilities" else "sigmoid"
         yield Draft(

@@ -34,7 +34,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         if shuffle is not None and shuffle.constant is not False:
             continue
         trained = _trained_in(trace, event.loader)
-        if trained is None or not _map_style(event.loader) or _carries_state(trace, trained):
+        known = _map_style(event.loader)
+        if trained is None or not (known or _sized(event.loader)) or _carries_state(trace, trained):
             continue
         yield Draft(
             event.place,
@@ -42,8 +43,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             + ("`shuffle=False` is passed" if shuffle is not None else "`shuffle` defaults to False")
             + ".",
             (Step(trained.subject.place, "training reads it here"),),
-            severity=None if shuffle is not None else "note",
-            fix=shuffled(event),
+            severity=None if shuffle is not None and known else "note",
+            fix=shuffled(event) if known else None,
         )
 
 
@@ -88,6 +89,13 @@ def _map_style(loader: Value) -> bool:
     if data.origin.cls is not None:
         return data.origin.cls.family == "dataset"
     return data.made_by.startswith(_MAP_STYLE)
+
+
+def _sized(loader: Value) -> bool:
+    """Whether the program asks an unknown dataset's loader for its length, which a stream of data has not."""
+    data = loader.keyword("dataset", "0")
+    unknown = data is not None and data.origin.cls is None and not data.made_by
+    return unknown and "arg:builtins.len" in loader.uses
 
 
 def _carries_state(trace: Trace, iterate: Iterate) -> bool:

@@ -360,7 +360,8 @@ class LoadStateDict(Event):
 @dataclass(eq=False, slots=True)
 class LossCall(Event):
     """`kind` is the functional name: cross_entropy, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
-    kl_div, mse_loss, ... `input.activation` tells what was applied to it. `made_at` where a loss module was built."""
+    kl_div, mse_loss, ... `input.activation` tells what was applied to it. `made_at` where a loss module was built.
+    `alternative`: one of several different losses, by the path taken."""
 
     kind: str = ""
     input: Value | None = None
@@ -368,6 +369,7 @@ class LossCall(Event):
     keywords: dict[str, Value] = field(default_factory=dict)
     output: Value = None  # type: ignore[assignment]
     made_at: Place | None = None
+    alternative: bool = False
 
 
 @dataclass(eq=False, slots=True)
