@@ -40,6 +40,10 @@ ENDLESS = {
     "alternatives that overlap": "__import__('re').compile(r'(a|aa)+$').match('a' * 90 + 'b')",
     "groups in a repeat": "__import__('re').search(r'((\\d+)\\.?)+x', '1' * 60)",
     "anything many times": "__import__('re').search(r'.*.*.*.*.*=', 'a' * 5000)",
+    "rows of a tensor": "[row for row in __import__('torch').zeros(10 ** 10)]",
+    "pieces of a tensor": "__import__('torch').zeros(10 ** 10).split(1)",
+    "chunks of a tensor": "__import__('torch').zeros(10 ** 10).chunk(10 ** 9)",
+    "rows of an array": "list(__import__('numpy').arange(10 ** 12))",
     "recursion": "(lambda f: f(f))(lambda f: f(f))",
 }
 STATEMENTS = {

@@ -96,7 +96,7 @@ class Array:
         return bool(self.tensor)
 
     def __iter__(self) -> Any:
-        return iter([lift(self.tensor[index]) for index in range(len(self.tensor))])
+        return (lift(self.tensor[index]) for index in range(len(self.tensor)))
 
 
 def lower(value: Any) -> Any:

@@ -343,12 +343,22 @@ def _split_backward(node: Node, gradients: list[Tensor | None]) -> Any:
     return (out,)
 
 
+MAX_PIECES = 1 << 18
+"""Views that one operation makes at most; each is an object of its own."""
+
+
+def _check_pieces(count: int) -> None:
+    if count > MAX_PIECES:
+        raise TensorError(f"{count} pieces of one tensor are more than a shadow run makes")
+
+
 @both
 def split(x: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     dim %= len(x.shape)
     total = x.shape[dim]
     if isinstance(split_size_or_sections, int):
         step = split_size_or_sections
+        _check_pieces(total // max(1, step))
         sizes = [min(step, total - i) for i in range(0, total, step)] or [0]
     else:
         sizes = [int(s) for s in split_size_or_sections]
@@ -378,6 +388,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     total = x.shape[dim]
     if isinstance(sections, int):
+        _check_pieces(sections)
         sizes = [total // sections + (1 if i < total % sections else 0) for i in range(sections)]
     else:
         edges = [0, *sections, total]
@@ -396,6 +407,7 @@ def _unbind_backward(node: Node, gradients: list[Tensor | None]) -> Any:
 @both
 def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     dim %= len(x.shape)
+    _check_pieces(x.shape[dim])
     old = x.stride_of()
     shape, strides = (*x.shape[:dim], *x.shape[dim + 1 :]), (*old[:dim], *old[dim + 1 :])
     kept = None if is_row_major(shape, strides) else strides
