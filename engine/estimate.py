@@ -16,6 +16,7 @@ from engine.findings import (
     Verdict,
 )
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
+from engine.memory.evidence import LIBRARY_STEP, age_note, class_of, doubtful
 from engine.memory.interval import around
 from engine.memory.launch import CannotLaunch, plan
 from engine.memory.overrides import checked, shown
@@ -65,7 +66,7 @@ def estimate(
         notes.append(f"no GPU was named: kernels and workspaces are those of {first.name}")
     run = shadow_run(
         project,
-        launch,
+        with_note(launch, age_note(first) if devices else None),
         architecture=architecture_of(first),
         overrides=overrides,
         seconds=seconds,
@@ -77,6 +78,13 @@ def estimate(
 def architecture_of(gpu: Gpu) -> str:
     """`sm80` and the like; Ampere's where the catalogue does not say."""
     return f"sm{gpu.compute_capability.replace('.', '')}" if gpu.compute_capability else "sm80"
+
+
+def with_note(launch: Launch, note: str | None) -> Launch:
+    """The launch with something more to say."""
+    from dataclasses import replace
+
+    return launch if note is None else replace(launch, notes=(*launch.notes, note))
 
 
 def _with_world_size(launch: Launch, size: int) -> Launch:
@@ -126,7 +134,8 @@ def report(
     if run.problem is not None:
         said.append(f"the run was followed until {run.problem}")
     confidence = confidence_of(run)
-    evidence = "followed" if confidence == "high" else "assumed"
+    sharding = settings.get("sharding")
+    evidence = class_of(confidence, run.notes, sharding.value if sharding is not None else None)
     memory = memory_of(run, first, run.world_size, evidence)
     targets = tuple(_target(run, gpu, run.world_size, evidence) for gpu in devices)
     ranked = rank_savings(project, launch, run, memory, devices, first, overrides, seconds=seconds) if savings else ()
@@ -167,8 +176,8 @@ def confidence_of(run: Outcome) -> Confidence:
     """How much of what the peak depends on was read rather than assumed."""
     if run.problem is not None:
         return "low"
-    doubts = [note for note in run.notes if "passed over" in note or "assumed" in note]
-    unknown = [note for note in run.notes if "not modelled" in note]
+    doubts = [note for note in run.notes if doubtful(note)]
+    unknown = [note for note in run.notes if "not modelled" in note or note == LIBRARY_STEP]
     if len(doubts) > 1:
         return "low"
     return "medium" if doubts or unknown else "high"

@@ -62,6 +62,10 @@ LOADER_OPTIONS = frozenset(
 """Arguments of from_pretrained that are not overrides of the configuration."""
 
 
+OF_THEIR_TIME = frozenset({"qwen"})
+"""Model types whose code lies beside the checkpoint and was written for one version of transformers (4.32 to 4.37)."""
+
+
 class PretrainedConfig:
     """A configuration object: attributes, with a model type's further spellings."""
 
@@ -204,6 +208,8 @@ def find_configuration(interpreter: Interpreter, name: Any, options: Mapping[str
     checkpoint = architectures.lookup(name, library="transformers")
     if checkpoint is not None:
         interpreter.state["model name"], interpreter.state["model evidence"] = name, "catalogue"
+        if checkpoint.model_type in OF_THEIR_TIME:
+            interpreter.note(f"{name} runs with the libraries of its time, assumed to keep what current ones keep")
         config = make_config(checkpoint.model_type, {**_nested(checkpoint, overrides)})
         config.name_or_path = config._name_or_path = name
         config.architectures = [checkpoint.architecture]
