@@ -23,7 +23,7 @@ class StandIn(World):
     hourly_limit: InitVar[int] = 5000
     content_limit: InitVar[int | None] = None
 
-    def __post_init__(self, permissions: dict[str, str] | None, hourly_limit: int, content_limit: int | None) -> None:  # type: ignore[override]
+    def __post_init__(self, permissions: dict[str, str] | None, hourly_limit: int, content_limit: int | None) -> None:
         super().__post_init__(permissions)
         self.documents = Documents(self)
         self.limits = Limits(self, hourly=hourly_limit, content=content_limit)
