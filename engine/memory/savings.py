@@ -149,7 +149,7 @@ OPTIONS: tuple[Option, ...] = (
         lambda seen: not _trains(seen) and (seen.batch_size or 0) > 1,
     ),
     Option(
-        "half the micro-batch with two accumulation steps",
+        "half the micro-batch, twice the accumulation steps",
         "a little slower; the same effective batch",
         0.8,
         ("half-batch",),
@@ -177,10 +177,10 @@ def rank_savings(
     *,
     seconds: float,
 ) -> Sequence[Saving]:
-    """Savings of each option that applies, the best for its cost first. Takes at most `seconds`."""
+    """Savings of each option that applies, the best for its cost first. Takes at most `seconds` of processor time."""
     from engine.estimate import architecture_of
 
-    deadline = time.monotonic() + seconds
+    deadline = time.process_time() + seconds
     outside = (context_range(first).expected + nccl_range(launch.world_size).expected) * MIB
     seen = run.observations
     options = [option for option in OPTIONS if option.applies(seen)]
@@ -198,7 +198,7 @@ def rank_savings(
             )
     found: list[tuple[float, Saving]] = []
     for option in options:
-        left = deadline - time.monotonic()
+        left = deadline - time.process_time()
         if left <= 0.5:
             break
         literals = _half_batch(project, run) if "half-batch" in option.changes else {}
