@@ -16,7 +16,7 @@ from engine.findings import (
     Verdict,
 )
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
-from engine.memory.evidence import LIBRARY_STEP, age_note, class_of, doubtful
+from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.interval import around
 from engine.memory.launch import CannotLaunch, plan
 from engine.memory.overrides import checked, shown
@@ -179,7 +179,7 @@ def confidence_of(run: Outcome) -> Confidence:
     if run.problem is not None:
         return "low"
     doubts = [note for note in run.notes if doubtful(note)]
-    unknown = [note for note in run.notes if "not modelled" in note or "taken as" in note or note == LIBRARY_STEP]
+    unknown = [note for note in run.notes if unmodelled(note) or note in (LIBRARY_STEP, EAGER)]
     if len(doubts) > 1:
         return "low"
     return "medium" if doubts or unknown else "high"
