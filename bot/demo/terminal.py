@@ -29,7 +29,8 @@ def show(console: Console, shown: Shown) -> None:
     heading = Text.assemble(
         (pull.title, "bold"), (f"  #{pull.number}\n", "dim"),
         (f"{pull.author} wants to merge into {pull.base} from {pull.head}   ", ""),
-        (f"+{additions} ", "green"), (f"−{deletions}", "red"), (f"   {messages.count(len(shown.files), 'file')}", "dim"),
+        (f"+{additions} ", "green"), (f"−{deletions}", "red"),
+        (f"   {messages.count(len(shown.files), 'file')}", "dim"),
     )  # fmt: skip
     console.print(Panel(heading, title=f"Pull request · {pull.repository.full_name}", title_align="left"))
     if shown.check is not None:
