@@ -12,7 +12,7 @@ from engine.findings import (
     Target,
 )
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
-from engine.memory.evidence import LIBRARY_STEP, age_note, class_of, doubtful
+from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
 from engine.memory.occupancy import memory_of, target_of
 from engine.memory.overrides import checked, shown
@@ -167,6 +167,8 @@ def _why_nothing_ran(run: Outcome) -> str:
     reasons = [*missing, *(note for note in run.notes if "passed over" in note or "not modelled" in note)]
     if seen.backwards and not seen.steps:
         return "no optimizer step was reached" + (f" ({reasons[0]})" if reasons else "")
+    if seen.saw_nothing:
+        return "the size of its data is not known"
     if not seen.model_calls:
         return "no model was called" + (f" ({reasons[0]})" if reasons else "")
     return reasons[0] if reasons else "no steady state was reached"
@@ -187,7 +189,7 @@ def confidence_of(run: Outcome) -> Confidence:
     if run.problem is not None:
         return "low"
     doubts = [note for note in run.notes if doubtful(note)]
-    unknown = [note for note in run.notes if "not modelled" in note or note == LIBRARY_STEP]
+    unknown = [note for note in run.notes if unmodelled(note) or note in (LIBRARY_STEP, EAGER)]
     if len(doubts) > 1:
         return "low"
     return "medium" if doubts or unknown else "high"
@@ -197,12 +199,13 @@ def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, S
     """Every value of interest, with the place it was read from."""
     seen = run.observations
     # The values of a program that was written for the launch are those of the settings that it was written from.
-    python_files = [p for p in run.files if p.endswith((".py", ".ipynb")) and p not in launch.sources]
-    others = [
-        path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))
-    ][:50]
-    if launch.sources:
-        others = []
+    # The script says how it trains more often than what it imports, which may be made for many scripts.
+    python_files = [
+        path
+        for path in dict.fromkeys((launch.script, *run.files))
+        if path.endswith((".py", ".ipynb")) and path not in launch.sources
+    ]
+    others = [] if launch.sources else [*launch.read, *run.read]
     declared = dict(seen.declared)
     values: dict[str, Any] = {
         "batch_size": declared.pop("batch_size", seen.batch_size),
@@ -223,8 +226,11 @@ def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, S
         )
     if seen.optimizer is not None:
         name = seen.optimizer.split("+")[0]
-        settings["optimizer"] = locate_word(
-            project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(|optim\w*\s*[:=]"
+        named = locate_word(project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(")
+        settings["optimizer"] = (
+            named
+            if named.line is not None
+            else locate_word(project, [*python_files, *others], seen.optimizer, r"optim\w*\s*[:=]")
         )
     if seen.steps:
         words = r"checkpoint"

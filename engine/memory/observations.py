@@ -37,6 +37,11 @@ class Observations:
     declared: tuple[tuple[str, Any], ...] = ()
     """Values that a library's model named (lora_rank, quantization, max_new_tokens, sharding, offload ...)."""
 
+    @property
+    def saw_nothing(self) -> bool:
+        """Whether the model was fed tensors without elements: data whose size could not be followed."""
+        return 0 in (self.batch_size, self.sequence_length, self.image_size)
+
 
 class Watcher:
     """Listens to the shadow machine's hooks."""

@@ -53,7 +53,10 @@ class Fault:
 
 
 class Interpreter:
-    """Runs one program. `libraries` answers with the model of a library's module, or None."""
+    """Runs one program. `libraries` answers with the model of a library's module, or None.
+
+    `demanded` are variables that the environment has only for a program that cannot do without them.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Interpreter:
         *,
         arguments: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        demanded: Mapping[str, str] | None = None,
         budget: Budget | None = None,
         search_paths: tuple[str, ...] = (),
     ) -> None:
@@ -71,6 +75,7 @@ class Interpreter:
         self.libraries = libraries
         self.arguments = list(arguments)
         self.environment = dict(environment or {})
+        self.demanded = dict(demanded or {})
         self.budget = budget or Budget()
         self.search_paths = search_paths
         self.notes: list[str] = []

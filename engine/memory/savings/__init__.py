@@ -34,7 +34,8 @@ def rank_savings(
     seconds: float,
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None = None,
 ) -> Found:
-    """The savings of each option that applies to `run`, the best for its cost first. Takes about `seconds` at most."""
+    """The savings of each option that applies to `run`, the best for its cost first. Takes about `seconds` of
+    processor time at most."""
     seen = run.observations
 
     def play(option: Option) -> Outcome | None:

@@ -130,7 +130,7 @@ OPTIONS: tuple[Option, ...] = (
         at_most=_besides(*_LASTING),
     ),
     Option(
-        "half the micro-batch with two accumulation steps",
+        "half the micro-batch, twice the accumulation steps",
         "a little slower; the same effective batch",
         CHEAP + 0.3,
         ("half-batch",),

@@ -57,7 +57,7 @@ class Search:
         self._devices = devices
         self._first = first
         self._play = play
-        self._deadline = time.monotonic() + seconds
+        self._deadline = time.process_time() + seconds
         self._trials: dict[tuple[str, ...], Trial | None] = {}
         self._inert: set[str] = set()
 
@@ -89,7 +89,7 @@ class Search:
         if option is None:
             return None
         if option.changes not in self._trials:
-            outcome = self._play(option) if time.monotonic() < self._deadline else None
+            outcome = self._play(option) if time.process_time() < self._deadline else None
             trial = None
             if outcome is None:
                 self._inert.update(option.changes if len(members) == 1 else ())

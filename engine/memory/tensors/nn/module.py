@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from engine.memory.evidence import EAGER
 from engine.memory.tensors import machine
 from engine.memory.tensors.autograd import RemovableHandle
 from engine.memory.tensors.dtypes import DType
@@ -358,7 +359,7 @@ class Module:
         return self.to(dtype)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        machine.current.note("torch.compile is taken as eager execution")
+        machine.current.note(EAGER)
 
     def share_memory(self) -> Any:
         return self
