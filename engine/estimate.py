@@ -6,23 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.findings import (
-    Breakdown,
-    ByteRange,
     EstimateReport,
-    Memory,
     ModelSummary,
     Setting,
     Target,
-    Verdict,
 )
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
-from engine.memory.interval import around
 from engine.memory.launch import CannotLaunch, plan
+from engine.memory.occupancy import memory_of, target_of
 from engine.memory.overrides import checked, shown
-from engine.memory.savings import rank_savings
+from engine.memory.savings import Found, rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
-from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, names_no_gpu, nccl_range, usable_bytes
+from hardware_catalog import Gpu, UnknownGPU, find_gpu, names_no_gpu, usable_bytes
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -67,17 +63,23 @@ def estimate(
     run = shadow_run(
         project,
         with_note(launch, age_note(first) if devices else None),
-        architecture=architecture_of(first),
+        architecture=first.kernels,
         overrides=overrides,
         seconds=seconds,
         fetch_config=fetch_config,
     )
-    return report(project, launch, run, devices, first, notes, overrides, savings=savings, seconds=seconds)
-
-
-def architecture_of(gpu: Gpu) -> str:
-    """`sm80` and the like; Ampere's where the catalogue does not say."""
-    return f"sm{gpu.compute_capability.replace('.', '')}" if gpu.compute_capability else "sm80"
+    return report(
+        project,
+        launch,
+        run,
+        devices,
+        first,
+        notes,
+        overrides,
+        savings=savings,
+        seconds=seconds,
+        fetch_config=fetch_config,
+    )
 
 
 def with_note(launch: Launch, note: str | None) -> Launch:
@@ -108,6 +110,7 @@ def report(
     *,
     savings: bool,
     seconds: float,
+    fetch_config: FetchConfig | None = None,
 ) -> EstimateReport:
     """The report of a finished shadow run."""
     seen = run.observations
@@ -137,15 +140,22 @@ def report(
     sharding = settings.get("sharding")
     evidence = class_of(confidence, run.notes, sharding.value if sharding is not None else None)
     memory = memory_of(run, first, run.world_size, evidence)
-    targets = tuple(_target(run, gpu, run.world_size, evidence) for gpu in devices)
-    ranked = rank_savings(project, launch, run, memory, devices, first, overrides, seconds=seconds) if savings else ()
+    targets = tuple(target_of(run, gpu, run.world_size, evidence) for gpu in devices)
+    found = (
+        rank_savings(
+            project, launch, run, memory, devices, first, overrides, seconds=seconds, fetch_config=fetch_config
+        )
+        if savings
+        else Found((), None)
+    )
     return EstimateReport(
         task=task_of(run),
         model=model,
         configuration=settings,
         memory=memory,
         targets=targets,
-        savings=tuple(ranked),
+        savings=found.savings,
+        smaller=found.smaller,
         confidence=confidence,
         notes=tuple(dict.fromkeys(said)),
     )
@@ -183,79 +193,6 @@ def confidence_of(run: Outcome) -> Confidence:
     if len(doubts) > 1:
         return "low"
     return "medium" if doubts or unknown else "high"
-
-
-CATEGORY_FIELDS: Mapping[str, str] = {
-    "parameters": "parameters",
-    "buffers": "parameters",
-    "gradients": "gradients",
-    "optimizer": "optimizer",
-    "kv_cache": "kv_cache",
-    "inputs": "activations",
-    "activations": "activations",
-    "communication": "communication",
-}
-"""Allocator categories by field of the breakdown; all others are temporaries."""
-
-
-def memory_of(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Memory:
-    """Ranges and breakdown on one device."""
-    context, nccl = context_range(gpu), nccl_range(world_size)
-    fields: dict[str, int] = {}
-    for category, size in run.categories.items():
-        name = CATEGORY_FIELDS.get(category, "temporaries")
-        fields[name] = fields.get(name, 0) + size
-    fields["temporaries"] = fields.get("temporaries", 0) + run.allocated - sum(fields.values())
-    if fields["temporaries"] < 0:
-        # Block rounding is counted in the categories: take it back where it is largest.
-        largest = max(fields, key=lambda name: fields[name])
-        fields[largest] += fields["temporaries"]
-        fields["temporaries"] = 0
-    fields["allocator_slack"] = run.reserved - run.allocated
-    fields["device_context"] = context.expected * MIB
-    fields["communication"] = fields.get("communication", 0) + nccl.expected * MIB
-    outside = (context.expected + nccl.expected) * MIB
-    reserved = around(run.reserved, f"reserved-{evidence}")
-    occupied = ByteRange(
-        low=reserved.low + (context.low + nccl.low) * MIB,
-        expected=run.reserved + outside,
-        high=reserved.high + (context.high + nccl.high) * MIB,
-    )
-    return Memory(
-        allocated=around(run.allocated, f"allocated-{evidence}"),
-        reserved=reserved,
-        occupied=occupied,
-        breakdown=Breakdown(**fields),
-    )
-
-
-def verdict_of(occupied: ByteRange, usable: int) -> Verdict:
-    """Compare a range with what a device leaves."""
-    if occupied.high <= usable:
-        return "fits"
-    return "does-not-fit" if occupied.low > usable else "borderline"
-
-
-NEEDS_LESS = "needs less than this"
-"""Ends the notes of the libraries on means of saving that the shadow run does not play."""
-
-
-def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
-    memory = memory_of(run, gpu, world_size, evidence)
-    usable = usable_bytes(gpu)
-    verdict = verdict_of(memory.occupied, usable)
-    if verdict == "does-not-fit":
-        # The allocator gives cached blocks back before it fails: what must fit is what is allocated.
-        floor = memory.allocated.low + context_range(gpu).low * MIB + nccl_range(world_size).low * MIB
-        if floor <= usable:
-            verdict = "borderline"
-    if verdict != "fits" and any(NEEDS_LESS in note for note in run.notes):
-        # What is shown is an upper bound: it can prove that a run fits, never that it does not.
-        verdict = "unknown"
-    return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict)
-
-
-OPTIMIZERS: Mapping[str, str] = {"adamw": "adamw", "adam": "adam", "sgd": "sgd"}
 
 
 def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, Setting]:
@@ -312,4 +249,4 @@ def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, S
     return settings
 
 
-__all__ = ["UnknownGPU", "estimate", "verdict_of"]
+__all__ = ["UnknownGPU", "estimate"]

@@ -9,6 +9,9 @@ from typing import Any
 
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange, VisibleShare, Workspace
 
+OLDEST_OFFERED = 7.5
+"""Compute capability below which a device is not proposed: current builds of torch hold no kernels for it."""
+
 
 def _table(name: str) -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads(files("hardware_catalog").joinpath("data", name).read_text(encoding="utf-8"))
@@ -76,6 +79,24 @@ def usable_bytes(gpu: Gpu) -> int:
     if gpu.kind == "mig-slice" and gpu.smi_mib is not None:
         return int(gpu.smi_mib * MIB)
     return int(total_bytes(gpu) * visible_share(gpu).share)
+
+
+def next_smaller(gpu: Gpu) -> Gpu | None:
+    """The largest device for rent that leaves clearly less than this one, of the same vendor; None for the smallest."""
+    rented = {instance.gpu for instance in all_instances()}
+    most = usable_bytes(gpu) * 0.9
+    smaller = [
+        other
+        for other in all_gpus()
+        if other.vendor == gpu.vendor
+        and other.kind == "gpu"
+        and other.id in rented
+        and usable_bytes(other) < most
+        and float(other.compute_capability or 0) >= OLDEST_OFFERED
+    ]
+    # Of equal sizes the one that leaves least: what fits there fits on the others.
+    largest = max((other.memory_gb for other in smaller), default=None)
+    return min((other for other in smaller if other.memory_gb == largest), key=usable_bytes, default=None)
 
 
 def context_range(gpu: Gpu | None) -> MibRange:

@@ -67,7 +67,8 @@ class Watcher:
                 problem.fatal_to_run = True  # type: ignore[attr-defined]
             return
         activity.depth += 1
-        if activity.depth > 1 and self.machine.in_backward:
+        if self.machine.in_backward:
+            # What checkpoints compute again.
             return
         if activity.depth == 1:
             activity.model_calls += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.findings import ByteRange, EstimateReport, Saving, Setting
+from engine.findings import ByteRange, EstimateReport, Saving, Setting, SmallerDevice
 from engine.presentation.markdown import code_span, escape, table
 
 GIB = 1 << 30
@@ -105,6 +105,8 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         parts.append(changed)
     if shown.savings:
         parts.append(savings_table(shown.savings, [target.gpu for target in shown.targets]))
+    if shown.smaller is not None and (words := smaller_device(shown.smaller)):
+        parts.append(escape(words))
     parts.append(f"Confidence: {shown.confidence}.")
     basis = [_settings_table(shown), "\n".join(f"- {escape(note)}" for note in shown.notes[:MAX_NOTES])]
     if any(basis):
@@ -136,6 +138,16 @@ def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:
     ]
     headings = ["What would save memory", "saves", "leaves", "cost", *(code_span(gpu, table=True) for gpu in gpus)]
     return table(headings, rows, right=(1, 2))
+
+
+def smaller_device(smaller: SmallerDevice) -> str:
+    """A sentence on the next smaller device; empty where nothing known makes the run fit it."""
+    if smaller.verdict != "fits":
+        return ""
+    name = f"{smaller.gpu} ({show_bytes(smaller.usable_bytes)} usable)"
+    if smaller.change is None:
+        return f"It fits the next smaller device too: {name}."
+    return f"To fit the next smaller device, {name}: {smaller.change}. Cost: {smaller.cost}."
 
 
 def _changed_settings(base: EstimateReport | None, head: EstimateReport) -> str:
@@ -178,6 +190,8 @@ def estimate_markdown(report: EstimateReport, script: str) -> str:
         parts.append(table(["Device", "usable", "verdict"], rows, right=(1,)))
     if report.savings:
         parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
+    if report.smaller is not None and (words := smaller_device(report.smaller)):
+        parts.append(escape(words))
     if settings := _settings_table(report):
         parts.append(settings)
     parts += [f"- {escape(note)}" for note in report.notes]

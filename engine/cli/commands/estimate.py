@@ -72,12 +72,12 @@ def write_timeline(
     target: Path, project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]
 ) -> None:
     """Writes the timeline of the first GPU named. Raises WrongUse."""
-    from engine.estimate import DEFAULT_GPU, architecture_of
+    from engine.estimate import DEFAULT_GPU
     from engine.memory.launch import CannotLaunch
     from engine.memory.timeline import record, rendered
     from hardware_catalog import find_gpu
 
-    architecture = architecture_of(find_gpu(gpus[0] if gpus else DEFAULT_GPU))
+    architecture = find_gpu(gpus[0] if gpus else DEFAULT_GPU).kernels
     try:
         events = record(project, script, architecture=architecture, overrides=overrides)
         target.write_bytes(rendered(events, target.suffix, title=script))

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.adjustments import optimizer_class
 from engine.memory.evidence import LIBRARY_STEP
 from engine.memory.libraries import liger
 from engine.memory.libraries.mixed_precision import wrap_forward
@@ -204,12 +205,12 @@ def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
 
         return optimizer_named(interpreter, name)(groups, **rate)
     if name in ("adamw_torch_fused", "adamw_fused", "adamw_apex_fused"):
-        return namespace("torch.optim.AdamW")(groups, fused=True, **rate)
+        return optimizer_class(interpreter, "AdamW", namespace("torch.optim.AdamW"))(groups, fused=True, **rate)
     table = {"adafactor": "Adafactor", "sgd": "SGD", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adam": "Adam"}
     kind = TransformersAdafactor if name == "adafactor" else namespace(f"torch.optim.{table.get(name, 'AdamW')}")
     if name not in table and not name.startswith("adamw"):
         interpreter.note(f"the optimizer {name} is assumed to keep what AdamW keeps")
-    return kind(groups, **rate)
+    return optimizer_class(interpreter, table.get(name, "AdamW"), kind)(groups, **rate)
 
 
 def make_trainer(interpreter: Interpreter) -> Any:

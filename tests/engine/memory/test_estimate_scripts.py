@@ -39,15 +39,6 @@ def test_the_breakdown_adds_up_to_what_is_occupied() -> None:
     assert memory.occupied.low <= memory.occupied.expected <= memory.occupied.high
 
 
-def test_savings_are_runs_of_their_own() -> None:
-    report = estimate(Project.from_mapping({"train.py": MLP}), "train.py", gpus=["t4"])
-    assert report.memory is not None
-    assert report.savings
-    for saving in report.savings:
-        assert saving.occupied_bytes + saving.saves_bytes == report.memory.occupied.expected
-    assert sum(saving.recommended for saving in report.savings) == 1
-
-
 def test_a_launch_script_of_the_repository_gives_the_arguments() -> None:
     source = MLP.replace("BATCH = 64", "import sys\nBATCH = int(sys.argv[1])")
     project = Project.from_mapping({"train.py": source, "run.sh": "SIZE=${1:-32}\npython train.py $SIZE\n"})
