@@ -132,8 +132,10 @@ class Interpreter(Loading):
                 self._lightning_context(function)
                 function = self.bind_method(function, receiver)
             wrapped = self._decorated(function, function.node)
-            if wrapped is not None:
-                function = wrapped if isinstance(wrapped, FunctionValue) else function
+            if isinstance(wrapped, FunctionValue):
+                if wrapped.node is function.node:
+                    wrapped.bound = function.bound
+                function = wrapped
             inner = self.new_frame(function)
             self._symbolic_parameters(inner, function)
             if self._called_by_framework(function):

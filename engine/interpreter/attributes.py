@@ -186,6 +186,8 @@ class Attributes(Machine):
             made.about, made.role = frozenset(["world-size"]), "number"
         if value.role == "module" and op == "attribute":
             made.role = self._role_of_module_attribute(value, name)
+            if made.role == "parameter" and value.requires_grad is False:
+                made.requires_grad = False
         if value.role == "loader" and name in ("sampler", "batch_sampler", "dataset"):
             known = value.keywords.get(name)
             if known is not None and not (known.is_constant and known.constant is None):
@@ -330,9 +332,14 @@ class Attributes(Machine):
             return self.make(node, "loop-index", (value,), role="number", name="index")
         if value.op in ("iter", "tqdm", "passthrough") and value.parents:
             return self.element_of(value.parents[0], node)
-        if value.op in ("named_parameters", "named_buffers"):
+        if value.op == "named_parameters":
             name = self.make(node, "name", role="string")
             return self.container(node, "tuple", [name, self._parameter_element(value, node)])
+        if value.op in ("buffers", "named_buffers"):
+            buffer = self.make(node, "element", (value,), role="tensor", detached="buffers", member_of=value)
+            if value.op == "buffers":
+                return buffer
+            return self.container(node, "tuple", [self.make(node, "name", role="string"), buffer])
         if value.role == "parameters":
             return self._parameter_element(value, node)
         if value.op in ("modules", "children", "named_modules", "named_children"):

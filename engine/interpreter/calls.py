@@ -52,6 +52,8 @@ class Calls(Library):
             return self.instantiate(callee, arguments, keywords, node)
         if isinstance(callee, External):
             return self.call_external(callee.qualified, arguments, keywords, node, discarded)
+        if callee.op == "context" and len(arguments) == 1 and isinstance(arguments[0], FunctionValue):
+            return arguments[0].under(callee)
         if callee.op == "partial":
             bound = {**callee.keywords, **keywords}
             return self.call(callee.parents[0], [*callee.parents[1:], *arguments], bound, node, discarded)
@@ -384,7 +386,24 @@ class Calls(Library):
                 made = self.call_function(decorator, [plain], {}, node)
                 if isinstance(made, FunctionValue) and made.node is not function.node:
                     return made
+                if decorated := self._under_contexts(plain, made, node):
+                    return decorated
         return None
+
+    def _under_contexts(self, plain: FunctionValue, made: Value, node: ast.AST) -> FunctionValue | None:
+        """The function where a decorator gave it back inside of contexts, perhaps on some paths only."""
+        options = [option for option in made.options() if isinstance(option, FunctionValue)]
+        if len(options) != len(made.options()) or any(option.node is not plain.node for option in options):
+            return None
+        inside = [option for option in options if len(option.decorators) > len(plain.decorators)]
+        if not inside:
+            return None
+        if len(inside) == len(options):
+            return inside[0]
+        context = inside[0].decorators[0]
+        maybe = self.make(node, "context", role="context", kind=context.kind)
+        maybe.keywords = {"enabled": self.constant(node, None)}
+        return plain.under(maybe)
 
     def run_function(self, frame: Frame, function: FunctionValue, node: ast.AST) -> Value:
         """Execute a function's body in a prepared frame."""

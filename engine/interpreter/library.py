@@ -659,8 +659,8 @@ class Library(BuiltinCalls):
     def _grad_mode(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
                    bound: dict[str, Value], node: ast.AST, discarded: bool) -> Value:  # fmt: skip
         if effect.detail != "set_grad_enabled" and a and isinstance(a[0], FunctionValue):
-            # torch.no_grad()(f) or torch.no_grad(f)
-            return a[0]
+            # `torch.no_grad(f)`
+            return a[0].under(External(self.place(node), op="external", qualified=qualified))
         context = self.grad_context(qualified, a, k, node)
         assert context is not None
         if discarded:

@@ -6,7 +6,7 @@ import ast
 
 from engine.frameworks.registry import call_effect, method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
-from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS
+from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS, computes
 from engine.interpreter.framework_methods import FrameworkMethods
 from engine.interpreter.library import named
 from engine.interpreter.state import join_values
@@ -153,7 +153,7 @@ class Methods(FrameworkMethods):
         if method in ACTIVATION_KINDS and receiver.role not in ("module", "distribution"):
             dim = k.get("dim") or (a[0] if a else None)
             return self.activation(method, receiver, dim if "oftm" in method else None, node)
-        if receiver.role in ("module", "engine") and method not in MODULE_METHODS:
+        if receiver.role in ("module", "engine") and computes(method):
             return self._module_method(receiver, method, a, k, node)
         if receiver.role == "metric":
             result = self.make(node, "metric", tuple(a), detached="metric")

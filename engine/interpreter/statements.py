@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from engine.interpreter.guards import negated
+from engine.interpreter.guards import names_rank, negated
 from engine.interpreter.loops import Loops
 from engine.interpreter.state import Flow, Snapshot, join_values
 from engine.trace import events
@@ -401,10 +402,22 @@ class Statements(Loops):
     def _if(self, node: ast.If) -> str:
         test = self.evaluate(node.test)
         if test.is_constant:
+            if names_rank(node.test):
+                # The rank that one implementation of a launcher has: others give others.
+                return self._of_one_rank(node, bool(test.constant))
             return self.execute(node.body if test.constant else node.orelse)
         self.condition_sync(test, node.test)
         guard = self.guard(node.test, test)
         return self._branches(guard, node.body, node.orelse)
+
+    def _of_one_rank(self, node: ast.If, holds: bool) -> str:
+        guard = self.guard(node.test, self.constant(node.test, holds))
+        guard = replace(guard, kinds=guard.kinds | {"rank"})
+        position = len(self.guards)
+        self.guards.append(guard if holds else negated(guard))
+        flow = self.execute(node.body if holds else node.orelse)
+        del self.guards[position : position + 1]
+        return flow
 
     def _branches(self, guard: Guard, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         before = self.snapshot()

@@ -16,7 +16,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for store in trace.of(Store):
         if store.grad is False or store.value is None or store.value.carries_graph is not True:
             continue
-        if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store):
+        if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store) or not _averages(store):
             continue
         source = _parameters_only(store.value, outputs)
         if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
@@ -32,6 +32,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
     for update in trace.of(InPlaceUpdate):
         if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
+            continue
+        if update.how == "data":
+            # Assigning to `.data` takes the numbers only, whatever graph the new tensor has.
             continue
         others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
         by_gradient = any(v.op == "grad" for operand in update.operands for v in operand.ancestors(limit=60))
@@ -53,6 +56,23 @@ def _outlives_a_step(store: Store) -> bool:
     if not isinstance(container, Container):
         return store.how == "item"
     return bool(container.held_as) or any(loop.trains for loop in store.crossing)
+
+
+def _averages(store: Store) -> bool:
+    """Whether the new value mixes the old one, scaled, with something: adding to a tensor is no average."""
+    before = {
+        id(option) for value in (store.previous, store.container) if value is not None for option in value.options()
+    }
+
+    def old(value: Value) -> bool:
+        return any(id(part) in before or id(part.member_of) in before for part in value.ancestors(limit=60))
+
+    if store.how == "accumulate" and store.value is not store.result:
+        return old(store.value)
+    return any(part.op in _SCALES and old(part) for part in store.value.ancestors(limit=60))
+
+
+_SCALES = frozenset({"operator*", "operator/", "lerp", "mul", "div"})
 
 
 def _parameters_only(value: Value, outputs: set[int]) -> Value | None:
