@@ -44,7 +44,8 @@ class Place:
 
 
 def _pattern(key: str) -> re.Pattern[str]:
-    return re.compile(rf"-*({NAMES[key]})", re.IGNORECASE)
+    # Options are written with dashes where attributes have underscores.
+    return re.compile(rf"-*({NAMES[key].replace('_', '[_-]')})", re.IGNORECASE)
 
 
 def _named_literals(tree: ast.Module) -> Iterable[tuple[str, ast.expr]]:
