@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.project import Project
 
 LIBRARY_FIRST = frozenset(
-    {"torch", "einops", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
+    {"torch", "einops", "einx", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
 )
 """Packages whose model is taken even where their source lies in the project."""
 MAX_DEPTH = 300
@@ -50,6 +50,12 @@ class Fault:
 
     place: str
     reason: str
+
+
+def _beside(importer: str, module: str, level: int) -> str:
+    """The dotted path from the root that a relative import names."""
+    parts = importer.split("/")[:-level]
+    return ".".join([*parts, module])
 
 
 class Interpreter:
@@ -239,7 +245,7 @@ class Interpreter:
 
     def find(self, name: str, importer: str, level: int = 0) -> Any:
         """The module object of a dotted name, loaded if need be; None where there is none."""
-        from engine.memory.program.stdlib import standard_module
+        from engine.memory.program.stdlib import rest_of_the_standard_library, standard_module
 
         if level == 0:
             if name in self.modules:
@@ -267,6 +273,8 @@ class Interpreter:
                 found = Namespace(
                     name, {"__name__": name}, missing=lambda child: self.find(f"{name}.{child}", importer)
                 )
+            if found is None:
+                found = rest_of_the_standard_library(name)
             if found is not None:
                 self.modules[name] = found
             return found
@@ -301,6 +309,9 @@ class Interpreter:
         self.modules[key] = module
         if level == 0:
             self.modules[name] = module
+        elif "." in dotted:
+            # Registries look their own module up in sys.modules.
+            self.modules.setdefault(dotted, module)
         try:
             self._execute(path, module)
         except Exception:
@@ -351,7 +362,7 @@ class Interpreter:
             for index in range(1, len(parts)):
                 self.find(".".join(parts[:index]), importer, level)
         found = self.find(module, importer, level)
-        if found is None and not module:
+        if found is None and (not module or self._is_folder(_beside(importer, module, level))):
             return None
         if found is None:
             raise ModuleNotFoundError(f"No module named {'.' * level + module!r}")
