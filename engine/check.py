@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from engine.affected import ImportGraph
 from engine.arbitration import arbitrate
 from engine.findings import CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
 from engine.fingerprints import Context, ContextIndex, place_order, with_fingerprints
+from engine.garbage import rarely_collected
 from engine.kept.analyses import KeptAnalysis, analysis_key, keep, recalled
 from engine.kept.observed import ObservedProject
 from engine.project import Module, Project, UnreadableFile
@@ -115,7 +115,7 @@ def analyse(
     def analysed(view: Project, group: Sequence[str]) -> Analysis:
         return _analysed(view, group, rules, settings, report_unused_suppressions)
 
-    with _without_collections():
+    with rarely_collected():
         if store is None:
             return _together([analysed(project, group) for group in groups])
         return _together([_recalled_or(analysed, project, group, store, asked) for group in groups])
@@ -249,19 +249,6 @@ def _deep_stack() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Nearly everything that an analysis makes lives until its end: looking for garbage meanwhile is a third of its
-    time and frees nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _traced(

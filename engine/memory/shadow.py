@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.confinement import confined, released
+from engine.garbage import rarely_collected
 from engine.memory.libraries import library_module
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
@@ -112,8 +113,9 @@ def shadow_run(
     before = threading.stack_size(STACK_BYTES)
     try:
         thread = threading.Thread(target=work, name="shadow-run")
-        thread.start()
-        thread.join()
+        with rarely_collected():
+            thread.start()
+            thread.join()
     finally:
         threading.stack_size(before)
         sys.setrecursionlimit(limit)

@@ -14,7 +14,7 @@ from engine.memory.program.files import is_file, read_text
 from engine.memory.program.frames import Frame
 from engine.memory.program.functions import Code
 from engine.memory.program.namespaces import Namespace
-from engine.memory.program.scopes import analyse
+from engine.memory.program.scopes import Scope, analyse
 from engine.memory.program.unknown import Unknown
 from engine.memory.tensors import namespace
 
@@ -128,8 +128,10 @@ def make_config(model_type: str, values: Mapping[str, Any] | None = None) -> Pre
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(architectures.source(module))
+def _tree(module: str) -> tuple[ast.Module, dict[ast.AST, Scope]]:
+    """A model file and its scopes: the same in all runs."""
+    tree = ast.parse(architectures.source(module))
+    return tree, analyse(tree)
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:
@@ -146,11 +148,11 @@ def model_file(interpreter: Interpreter, module: str) -> Namespace:
     loaded: dict[str, Namespace] = interpreter.state.setdefault("model files", {})
     if module in loaded:
         return loaded[module]
-    tree = _tree(module)
+    tree, scopes = _tree(module)
     variables: dict[str, Any] = {"__name__": PREFIX + module}
     result = loaded[module] = Namespace(PREFIX + module, variables)
     path = f"<{module}>"
-    compiler = StatementCompiler(interpreter, path, analyse(tree))
+    compiler = StatementCompiler(interpreter, path, scopes)
     body = compiler.block(tree.body, compiler.scopes[tree])
     frame = Frame(variables, variables, {})
     interpreter.enter(Code("<module>", "<module>", path, 1, (), 0, (), None, None, (), (), lambda: body, None), frame)
