@@ -88,6 +88,21 @@ def _mark_backward(trace: Trace) -> None:
         elif isinstance(event, ev.Return) and event.value is not None and _is_framework_loss(event):
             for value in event.value.ancestors(through_detach=False):
                 value.feeds_backward = True
+    for event in trace.events:
+        if isinstance(event, ev.Forward) and isinstance(event.output, Container):
+            # A pass that returns several things trains if any of them does.
+            parts = _inside(event.output)
+            event.output.feeds_backward |= any(part.feeds_backward for part in parts)
+            event.output.feeds_autograd_grad |= any(part.feeds_autograd_grad for part in parts)
+
+
+def _inside(container: Container, limit: int = 60) -> list[Value]:
+    """The elements of a container, and of those in it."""
+    found = list(container.elements())
+    for value in found:
+        if len(found) < limit:
+            found += value.elements()
+    return found
 
 
 def _is_framework_loss(event: ev.Return) -> bool:

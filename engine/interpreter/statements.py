@@ -52,6 +52,8 @@ class Statements(Loops):
             self.evaluate_call(value, discarded=True)
         elif isinstance(value, ast.Attribute):
             receiver = self.evaluate(value.value)
+            # Named and not called, it still tells what the receiver is.
+            receiver.use(value.attr)
             self.emit(events.Referenced, value, receiver=receiver, attribute=value.attr)
         elif not isinstance(value, ast.Constant):
             self.evaluate(value)

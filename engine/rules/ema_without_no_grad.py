@@ -31,7 +31,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             fix=without_gradients(trace, store.place),
         )
     for update in trace.of(InPlaceUpdate):
-        if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
+        if update.grad is not True or update.target.role != "parameter":
             continue
         if update.how == "data":
             # Assigning to `.data` takes the numbers only, whatever graph the new tensor has.
@@ -41,11 +41,32 @@ def check(trace: Trace) -> Iterator[Draft]:
         of_other = [v for v in others if v is not update.target and not by_gradient]
         if not of_other or update.target.detached:
             continue
+        if update.target.requires_grad is False:
+            yield from _frozen_average(trace, update)
+            continue
         yield Draft(
             update.place,
             "A parameter is averaged in place with gradients recorded: PyTorch refuses that for a leaf that requires "
             "gradients, and records history for others. Do it under `torch.no_grad()`.",
             (Step(of_other[0].place, "the other model's parameters"),),
+            fix=without_gradients(trace, update.place, update.loop),
+        )
+
+
+def _frozen_average(trace: Trace, update: InPlaceUpdate) -> Iterator[Draft]:
+    """A frozen copy takes the graph of the parameters that are mixed into it."""
+    live = [
+        part
+        for operand in update.operands
+        for part in operand.ancestors(through_detach=False, limit=60)
+        if part.role == "parameter" and part.requires_grad is not False and not part.detached
+    ]
+    if live and not any(operand.carries_graph is False and operand.role != "parameter" for operand in update.operands):
+        yield Draft(
+            update.place,
+            "The average needs no gradients, and what is mixed into it does: from the first update on it carries "
+            "a graph, which each update extends. Update it under `torch.no_grad()`.",
+            (Step(live[0].place, "the trained model's parameters"),),
             fix=without_gradients(trace, update.place, update.loop),
         )
 
