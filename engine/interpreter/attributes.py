@@ -21,6 +21,8 @@ from engine.trace.values import (
     Value,
 )
 
+#: The attribute of a `defaultdict` that holds what it calls for a missing key.
+DEFAULT_FACTORY = "default_factory"
 _BUILTINS = frozenset(dir(builtins))
 #: Tensor attributes that are neither tensors nor carry a graph.
 _METADATA = frozenset(
@@ -278,11 +280,30 @@ class Attributes(Machine):
                 return value.entries[key]
             if isinstance(key, int) and not value.open and -len(value.items) <= key < len(value.items):
                 return value.items[key]
+        made = self._made_for_missing(value, index, node)
+        if made is not None:
+            return made
         if index.op == "slice":
             part = self.container(node, value.shape_name, value.items)
             part.open, part.parents = True, (value,)
             return part
         return self.item_among(value, node)
+
+    def _made_for_missing(self, value: Container, index: Value, node: ast.AST) -> Value | None:
+        """What a `defaultdict` makes for a key that it does not hold."""
+        factory = value.attributes.get(DEFAULT_FACTORY)
+        if factory is None:
+            return None
+        key = index.constant if index.is_constant else "?" + index.name
+        if key in value.entries:
+            return value.entries[key]
+        made = self.call(factory, [], {}, node)
+        if isinstance(key, str | int):
+            value.entries[key] = made
+            value.open = True
+        made.loops, made.iterations = value.loops, value.iterations
+        value.parents = (*value.parents, made)
+        return made
 
     def item_among(self, value: Container, node: ast.AST) -> Value:
         """Any element of a container."""

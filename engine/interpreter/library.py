@@ -53,6 +53,10 @@ class Library(BuiltinCalls):
             value.use("arg:" + qualified)
         if qualified.startswith("builtins."):
             return self._builtin(qualified[9:], arguments, keywords, node, discarded)
+        if qualified.startswith("collections."):
+            made = self._collection(qualified[12:], arguments, keywords, node)
+            if made is not None:
+                return made
         effect = call_effect(qualified)
         if effect is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)

@@ -526,9 +526,10 @@ class Methods(FrameworkMethods):
     def _m_register(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value | None:
-        if len(a) < 2 or not a[0].is_constant:
+        if len(a) < 2:
             return None
-        name, value = str(a[0].constant), a[1]
+        place = self.place(node)
+        name, value = str(a[0].constant) if a[0].is_constant else f"{method}@{place.line}", a[1]
         value.buffer = method == "register_buffer"
         self.set_attribute(receiver, name, value)
         if value.role is None and method in ("add_module", "register_module"):

@@ -47,4 +47,6 @@ def _asked_for(dropout: FunctionalDropout, module: Value) -> Place:
 
 def _off(dropout: FunctionalDropout) -> bool:
     probability = dropout.probability
-    return probability is not None and probability.is_constant and not probability.constant
+    return probability is not None and any(
+        option.is_constant and not option.constant for option in probability.options()
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.findings import Severity
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace
-from engine.trace.events import DeviceSync, Forward, Report, Transfer
+from engine.trace.events import DeviceSync, Forward, FunctionCall, MethodCall, Report, Transfer
 
 _CACHE = frozenset({"empty_cache", "gc"})
 _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "print", "format"})
@@ -30,6 +31,13 @@ def check(trace: Trace) -> Iterator[Draft]:
                     (Step(loop.place, "the training loop"),),
                 )
             continue
+        if sync.how == "synchronize" and not _timed(trace, loop):
+            yield Draft(
+                sync.place,
+                "This waits for the device in each step, and nothing here measures time: the host can not queue the "
+                "next step meanwhile. Leave it out.",
+                (Step(loop.place, "the training loop"),),
+            )
         if sync.how not in _READS or sync.value is None:
             continue
         if not any(id(value) in outputs for value in sync.value.ancestors(limit=400)):
@@ -52,6 +60,15 @@ def _seldom(sync: DeviceSync, loop: Loop) -> bool:
     return any(
         guard.kinds & {"modulo", "debug", "except", "rank"} for guard in sync.guards if guard.place >= loop.place
     )
+
+
+def _timed(trace: Trace, loop: Loop) -> bool:
+    """Whether the loop measures time, or records memory or a profile."""
+    calls = (*trace.within(loop, FunctionCall), *trace.within(loop, MethodCall))
+    return any(_MEASURES.search(c.name if isinstance(c, FunctionCall) else c.method) for c in calls)
+
+
+_MEASURES = re.compile(r"time|perf_counter|elapsed|record|profil|nvtx|memory_|tic$|toc$|start$|stop$", re.IGNORECASE)
 
 
 def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:

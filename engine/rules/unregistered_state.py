@@ -14,7 +14,8 @@ from engine.trace.events import Divided, Event, FunctionCall, ModuleCreated, Mod
 @rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
 def check(trace: Trace) -> Iterator[Draft]:
     for defined in trace.of(ModuleDefined):
-        registered = _everything(defined.registered.values())
+        added = [value for name, value in defined.instance.attributes.items() if "@" in name]
+        registered = _everything([*defined.registered.values(), *added])
         for attribute, kind, value, place in defined.unregistered:
             if attribute in defined.registered or _deliberate(value) or registered & _everything([value]):
                 continue

@@ -64,7 +64,9 @@ def _trained(trace: Trace, forward: Forward) -> Forward | None:
         (
             other
             for other in trace.of(Forward)
-            if other.output.feeds_backward and other.place != forward.place and same(other.module, forward.module)
+            if other.output.feeds_backward
+            and (other.place, other.stack) != (forward.place, forward.stack)
+            and same(other.module, forward.module)
         ),
         None,
     )

@@ -113,10 +113,10 @@ def frozen(module: Value) -> bool:
 
 
 def forwards_by_place(trace: Trace) -> Iterator[list[Forward]]:
-    """Forward passes grouped by the call that makes them, in order."""
+    """Forward passes grouped by the call that makes them and the calls that lead there, in order."""
     groups: dict[object, list[Forward]] = {}
     for forward in trace.of(Forward):
-        groups.setdefault(forward.place, []).append(forward)
+        groups.setdefault((forward.place, forward.stack), []).append(forward)
     yield from groups.values()
 
 
