@@ -604,6 +604,8 @@ def _unregistered_kind(value: Value) -> str:
                     return "module"
                 if item.role == "parameter":
                     return "parameter"
+        elif option.role == "tensor" and not option.buffer and option.requires_grad and _created(option):
+            return "leaf"
         elif option.role == "tensor" and not option.buffer and _created(option):
             return "tensor"
     return ""
@@ -617,4 +619,9 @@ def _created(value: Value) -> bool:
     """Whether a tensor was created on the host: by a creating function, arranged or not."""
     while value.op in _ARRANGES and value.parents:
         value = value.parents[0]
-    return value.detached == "created"
+    from_numbers = value.detached == "copied" and not any(
+        part.role == "tensor" or part.op in ("call", "method-call", "load", "library-call")
+        for parent in value.parents
+        for part in parent.ancestors(limit=20)
+    )
+    return value.detached == "created" or from_numbers

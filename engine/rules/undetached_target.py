@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from engine.rules.facts.evaluation import results
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration
-from engine.rules.facts.training import clears
 from engine.rules.facts.text import together
+from engine.rules.facts.training import clears
 from engine.rules.remedies.detaching import detached_sample, detached_target, graph_freed
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
