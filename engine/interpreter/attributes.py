@@ -247,6 +247,9 @@ class Attributes(Machine):
         elif value.op in ("parameter-of-function", "attribute", "unknown") and value.role is None:
             made.op = "attribute"
             made.callee = value
+        if index.op == "compare":
+            # A mask: how much is taken is known only at run time.
+            made.keywords = {"mask": index}
         made.about = value.about
         if value.role in ("optimizer", "scheduler") and value.op == "optimizers":
             made.role = value.role

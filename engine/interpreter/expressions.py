@@ -41,6 +41,16 @@ MAX_UNROLL = 4
 _NUMERIC = ("number", "device", "array")
 
 
+def _one_process(value: Value) -> bool:
+    """Whether a value says that no other process takes part."""
+    if value.op != "compare":
+        return False
+    asked = value.parents[0].made_by if value.parents else ""
+    return asked in ("torch.distributed.is_initialized", "torch.distributed.is_available") or (
+        "world-size" in value.about and "rank" not in value.about
+    )
+
+
 class Expressions(Attributes):
     """`evaluate` and what it needs."""
 
@@ -234,9 +244,11 @@ class Expressions(Attributes):
         about: frozenset[str] = frozenset()
         divisor = ""
         pushed = 0
+        alone = 0
         for item in node.values:
             value = self.evaluate(item)
             about |= value.about
+            alone += _one_process(value)
             divisor = divisor or value.divisor
             if value.is_constant:
                 if bool(value.constant) is stop and result is None:
@@ -252,7 +264,8 @@ class Expressions(Attributes):
             del self.guards[len(self.guards) - pushed :]
         if result is None:
             return self.constant(node, not stop)
-        if stop and about & {"rank", "local-rank", "maybe-rank"}:
+        # `not is_initialized() or rank == 0` does single out a rank wherever there are several.
+        if stop and about & {"rank", "local-rank", "maybe-rank"} and alone != len(node.values) - 1:
             # `a or rank == 0` holds on other ranks too.
             about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
         if about and not isinstance(result, Constant):

@@ -333,6 +333,8 @@ class Library(BuiltinCalls):
             sizes = a[0].items if a and isinstance(a[0], Container) else a
             if name != "full" or (a and isinstance(a[0], Container)):
                 result.shape = tuple(s.constant if isinstance(s.constant, int) else None for s in sizes)
+        if name in ("tensor", "as_tensor") and a and isinstance(a[0].constant, int | float):
+            result.shape = ()
         if name in COPIES_DATA and a and any_grad_source(a[0]):
             self.emit(events.Detach, node, value=a[0], output=result, how=f"torch.{name}")
         self.emit(
@@ -568,6 +570,11 @@ class Library(BuiltinCalls):
                 result = one if result is None else join_values(result, one)
             assert result is not None
             return result
+        if qualified.endswith(".fully_shard"):
+            # Changes the module that it is given, and returns it.
+            inner.role, inner.wrapping = inner.role or "module", effect.detail
+            self.emit(events.Wrapped, node, how=effect.detail, module=inner, wrapper=inner)
+            return inner
         made = self.make(node, "construct", (inner,), role="module", made_by=qualified)
         made.wrapped, made.wrapping, made.keywords = inner, effect.detail, bound
         self.wrapped_under[id(made)] = tuple(self.guards)

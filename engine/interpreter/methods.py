@@ -445,7 +445,7 @@ class Methods(FrameworkMethods):
                 result.op = "data-element"
         if device != "dtype":
             self.emit(
-                events.Transfer, node, value=receiver, result=result, how=method, device=device,
+                events.Transfer, node, value=receiver, result=result, how=method, device=device, destination=target,
                 non_blocking=non_blocking, discarded=discarded,
             )  # fmt: skip
         if method == "cpu" and receiver.role not in ("module", "number"):
@@ -503,6 +503,14 @@ class Methods(FrameworkMethods):
             return receiver
         if receiver.role is None and receiver.op in ("parameter-of-function", "attribute", "unknown") and discarded:
             self._opaque_method(receiver, method, a, k, node, discarded)
+            return receiver
+        if receiver.role is None and receiver.op == "call" and all(p.is_constant for p in receiver.parents[:-1]):
+            # What a factory returned: a module by how it is used, and then it is changed in place.
+            receiver.use(method)
+            self.emit(
+                events.MethodCall, node, receiver=receiver, method=method, arguments=tuple(a), keywords=k,
+                result=receiver, discarded=discarded,
+            )  # fmt: skip
             return receiver
         return None
 

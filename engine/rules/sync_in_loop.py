@@ -64,8 +64,9 @@ def _seldom(sync: DeviceSync, loop: Loop) -> bool:
 
 def _timed(trace: Trace, loop: Loop) -> bool:
     """Whether the loop measures time, or records memory or a profile."""
-    calls = (*trace.within(loop, FunctionCall), *trace.within(loop, MethodCall))
-    return any(_MEASURES.search(c.name if isinstance(c, FunctionCall) else c.method) for c in calls)
+    called = [call.name for call in trace.within(loop, FunctionCall)]
+    called += [call.method for call in trace.within(loop, MethodCall)]
+    return any(_MEASURES.search(name) for name in called)
 
 
 _MEASURES = re.compile(r"time|perf_counter|elapsed|record|profil|nvtx|memory_|tic$|toc$|start$|stop$", re.IGNORECASE)
