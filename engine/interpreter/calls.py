@@ -9,7 +9,7 @@ from typing import Any
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
 from engine.interpreter.library import Library
 from engine.interpreter.machine import MAX_DEPTH
-from engine.interpreter.state import Flow, Frame, join_values
+from engine.interpreter.state import Flow, Frame, WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import Choice, ClassValue, Constant, Container, External, FunctionValue, Value
@@ -21,6 +21,7 @@ _LIGHTNING_EVALUATION = (
 )  # fmt: skip
 
 
+_MANAGERS = frozenset(["contextlib.contextmanager", "contextlib.asynccontextmanager"])
 #: Statements spent in a function, all its calls together, after which further callers are not followed into it.
 COSTLY = 6_000
 
@@ -306,17 +307,19 @@ class Calls(Library):
                 arguments = [function.bound, *arguments]
             return self.call(wrapped, arguments, keywords, node)
         place = self.place(node)
-        key = self._dull_key(function, arguments, keywords)
+        body = self._with_body(function, node)
+        key = self._dull_key(function, arguments, keywords) if body is None else None
         if key is not None:
             times, known = self.dull.get(key, (0, None))
             if times >= 2 and known is not None:
                 return known
         times_followed, cost = self.costs.get(id(definition), (0, 0))
-        if times_followed >= 3 and cost > COSTLY:
+        if times_followed >= 3 and cost > COSTLY and body is None:
             # Its own events stand in the trace already, from three callers.
             return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
         start, left = len(self.trace.events), self.budget
         frame = self.new_frame(function)
+        frame.with_body = body
         self.bind_parameters(frame, function, arguments, keywords, node)
         self.stack.append(place)
         try:
@@ -329,6 +332,13 @@ class Calls(Library):
             if quiet and (result.role in ("number", "string", None) and type(result) in (Constant, Value)):
                 self.dull[key] = (self.dull.get(key, (0, None))[0] + 1, result)
         return result
+
+    def _with_body(self, function: FunctionValue, node: ast.AST) -> WithBody | None:
+        """The body that waits for this call, where it is a `contextlib.contextmanager` in a `with` statement."""
+        if not self.with_bodies or self.with_bodies[-1].call is not node:
+            return None
+        managed = any(isinstance(d, External) and d.qualified in _MANAGERS for d in function.decorators)
+        return self.with_bodies[-1] if managed else None
 
     dull: dict[tuple[Any, ...], tuple[int, Value | None]]
     templates: dict[tuple[Any, ...], tuple[int, Value]]

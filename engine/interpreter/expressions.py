@@ -10,7 +10,7 @@ from typing import Any
 from engine.frameworks.registry import canonical
 from engine.interpreter.attributes import Attributes
 from engine.interpreter.guards import negated
-from engine.interpreter.state import join_values
+from engine.interpreter.state import WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Loop
 from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
@@ -423,7 +423,23 @@ class Expressions(Attributes):
     def _yield(self, node: ast.Yield) -> Value:
         if node.value is not None:
             self.frame.yielded.append(self.evaluate(node.value))
+        waiting = self.frame.with_body
+        if waiting is not None and waiting.flow is None:
+            entered = self.frame.yielded[-1] if node.value is not None else self.constant(node, None)
+            self._play_with_body(waiting, entered)
         return self.make(node, "unknown", name="sent value")
+
+    def _play_with_body(self, waiting: WithBody, entered: Value) -> None:
+        """Go back to the `with` statement's own frame for its body, in the contexts of the generator."""
+        assert waiting.play is not None
+        waiting.flow = ""
+        inner, calls = self.frames[waiting.frames :], self.stack[waiting.stack :]
+        del self.frames[waiting.frames :], self.stack[waiting.stack :]
+        try:
+            waiting.flow = waiting.play(entered)
+        finally:
+            self.frames.extend(inner)
+            self.stack.extend(calls)
 
     def _yield_from(self, node: ast.YieldFrom) -> Value:
         source = self.evaluate(node.value)

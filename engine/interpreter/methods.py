@@ -124,6 +124,7 @@ class Methods(FrameworkMethods):
             made = self.make(node, "construct", role="module", made_by=receiver.qualified)
             made.keywords = named(("name",), a, k)
             made.name = receiver.qualified.rsplit(".", 1)[-1]
+            made.kind = method
             self.created(made, node)
             return made
         return self.call_external(target.qualified, a, k, node, discarded)

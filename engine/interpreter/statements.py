@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.interpreter.guards import names_rank, negated
 from engine.interpreter.loops import Loops
-from engine.interpreter.state import Flow, Snapshot, join_values
+from engine.interpreter.state import Flow, Snapshot, WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Context, Guard, Loop
 from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
@@ -507,9 +507,22 @@ class Statements(Loops):
     # ---- with ----------------------------------------------------------------------------------------------------
 
     def _with(self, node: ast.With | ast.AsyncWith) -> str:
+        return self._with_items(node, 0)
+
+    def _with_items(self, node: ast.With | ast.AsyncWith, first: int) -> str:
+        """The items from `first` on, and the body in what they enter."""
         contexts, grad = len(self.contexts), self.grad
-        for item in node.items:
+        for position, item in enumerate(node.items[first:], first):
+            waiting = WithBody(item.context_expr, len(self.frames), len(self.stack))
+            waiting.play = self._body_player(node, position)
+            self.with_bodies.append(waiting)
             value = self.evaluate(item.context_expr)
+            self.with_bodies.pop()
+            if waiting.flow is not None:
+                # A generator of the project has played the rest at its `yield`.
+                del self.contexts[contexts:]
+                self.grad = grad
+                return waiting.flow
             entered: Value = value
             for option in value.options():
                 context, entered = self.enter_context(option, item.context_expr)
@@ -524,6 +537,15 @@ class Statements(Loops):
         del self.contexts[contexts:]
         self.grad = grad
         return flow
+
+    def _body_player(self, node: ast.With | ast.AsyncWith, position: int) -> Callable[[Value], str]:
+        def play(entered: Value) -> str:
+            target = node.items[position].optional_vars
+            if target is not None:
+                self.assign(target, entered, node)
+            return self._with_items(node, position + 1)
+
+        return play
 
     def _apply_grad(self, context: Context) -> None:
         if context.kind in ("no_grad", "inference_mode"):

@@ -228,7 +228,8 @@ def _gathered(trace: Trace) -> Iterator[Draft]:
             continue
         for loss in trace.after(collective, LossCall):
             made_from = list(loss.input.ancestors()) if loss.input is not None else []
-            if not any(part is parts for part in made_from) or not loss.output.feeds_backward:
+            trained = loss.output.feeds_backward or loss.function.endswith(".forward")
+            if not any(part is parts for part in made_from) or not trained:
                 continue
             if any(part is own for part in loss.input.ancestors(through_detach=False)) if loss.input else True:
                 continue

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Collective, Forward, Iterate, LoaderBuilt, ProcessGroupInit, Report
+from engine.trace.events import (
+    Collective,
+    Forward,
+    FrameworkTrainer,
+    Iterate,
+    LoaderBuilt,
+    ProcessGroupInit,
+    Report,
+    Return,
+)
 
 
 @rule("PF507", "metric-not-reduced", "note", "A sharded evaluation is reported by one rank without reduction")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _plain(trace)
     yield from _prepared(trace)
+    yield from _returned(trace)
+    yield from _with_duplicates(trace)
+    yield from _logged(trace)
 
 
 def _plain(trace: Trace) -> Iterator[Draft]:
@@ -87,4 +100,88 @@ _MOVES_NOTHING = frozenset({"barrier", "wait_for_everyone", "broadcast", "fabric
 def _split(iterate: Iterate) -> bool:
     return iterate.iterates is not None and any(
         part.origin.prepared is not None for part in iterate.iterates.ancestors(limit=30)
+    )
+
+
+def _returned(trace: Trace) -> Iterator[Draft]:
+    """A function evaluates this rank's share, returns a figure of it, and no collective is seen anywhere."""
+    exchanging = (c for c in trace.of(Collective) if c.name not in ("barrier", "broadcast"))
+    if any(True for _ in exchanging) or not any(True for _ in trace.of(ProcessGroupInit)):
+        return
+    sharded = {
+        id(built.loader): built
+        for built in trace.of(LoaderBuilt)
+        if (sampler := built.loader.keyword("sampler")) is not None and sampler.made_by.endswith("DistributedSampler")
+    }
+    for iterate in trace.of(Iterate) if sharded else ():
+        if iterate.iterates is None or iterate.subject.trains or iterate.guarded("rank"):
+            continue
+        built = next((sharded[i] for i in identities(iterate.iterates) if i in sharded), None)
+        outputs = {id(f.output) for f in trace.within(iterate.subject, Forward) if f.grad is False}
+        if built is None or not outputs:
+            continue
+        for returned in trace.after(iterate, Return):
+            value = returned.value
+            if returned.function != iterate.function or value is None or value.role != "number":
+                continue
+            if any(id(part) in outputs for part in value.ancestors(limit=300)):
+                yield Draft(
+                    returned.place,
+                    "This rank has evaluated only its share of the data, and returns its figure as the result; reduce "
+                    "it over all ranks first.",
+                    (Step(built.place, "split among ranks here"), Step(iterate.subject.place, "evaluated here")),
+                )
+                return
+
+
+def _with_duplicates(trace: Trace) -> Iterator[Draft]:
+    """`gather` keeps the samples that fill up the last batch; `gather_for_metrics` drops them.
+
+    https://huggingface.co/docs/accelerate/quicktour#distributed-evaluation
+    """
+    for collective in trace.of(Collective):
+        loop = collective.loop
+        if collective.name != "gather" or not collective.library.startswith("accelerat"):
+            continue
+        if loop is None or loop.trains or any(f.grad is not False for f in trace.within(loop, Forward)):
+            continue
+        iterate = next((i for i in trace.of(Iterate) if i.subject is loop), None)
+        if iterate is not None and _split(iterate):
+            yield Draft(
+                collective.place,
+                "`gather` also returns the samples that were repeated to fill the last batch of each process, so they "
+                "count twice. Use `gather_for_metrics`.",
+                (Step(loop.place, "a prepared loader"),),
+            )
+            return
+
+
+def _logged(trace: Trace) -> Iterator[Draft]:
+    """Lightning's `self.log` of a tensor in an evaluation step, in a run of several devices.
+
+    https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html#sync-dist
+    """
+    several = next((built for built in trace.of(FrameworkTrainer) if _on_several(built)), None)
+    for report in trace.of(Report) if several is not None else ():
+        step = report.function.rpartition(".")[2]
+        if step not in ("validation_step", "test_step") or not lightning_step(report):
+            continue
+        if "sync_dist" in report.keywords or len(report.values) < 2 or report.values[1].role == "metric":
+            continue
+        assert several is not None
+        yield Draft(
+            report.place,
+            "With several devices each logs the figure of its own share; pass `sync_dist=True`, or log a metric object "
+            "of torchmetrics.",
+            (Step(several.place, "runs on several devices"),),
+        )
+        return
+
+
+def _on_several(built: FrameworkTrainer) -> bool:
+    if built.what != "built" or built.library not in ("lightning", "pytorch_lightning"):
+        return False
+    devices, nodes = built.keywords.get("devices"), built.keywords.get("num_nodes")
+    return any(
+        count is not None and isinstance(count.constant, int) and count.constant > 1 for count in (devices, nodes)
     )

@@ -94,7 +94,7 @@ def _left_out(trace: Trace) -> Iterator[Draft]:
             continue
         if any(event.method == "add_param_group" for event in trace.of(MethodCall)):
             continue
-        if any(same(change.target, module) for change in trace.of(RequiresGradChange)):
+        if any(_freezes(change, module) for change in trace.of(RequiresGradChange)):
             continue
         yield Draft(
             optimizers[0].place,
@@ -106,6 +106,12 @@ def _left_out(trace: Trace) -> Iterator[Draft]:
 
 
 _HANDS_OUT = frozenset({"parameters", "named_parameters", "modules", "children", "requires_grad_", "load_state_dict"})
+
+
+def _freezes(change: RequiresGradChange, module: Value) -> bool:
+    """Whether gradients of a module or of a part of it are switched, also by a method of its own."""
+    own = module.cls is not None and change.function.split(".")[0] in {cls.name for cls in module.cls.lineage()}
+    return own or same(change.target, module) or any(_inside(part, identities(module)) for part in change.target.of)
 
 
 def _layers_of_classes(trace: Trace) -> set[Place]:

@@ -59,7 +59,8 @@ def _other_files(trace: Trace) -> Iterator[Draft]:
         if not files or any(from_rank(value) for value in files):
             continue
         launched = distributed_by(trace, call)
-        if launched is None or (launched.root is call.root and launched.index > call.index):
+        around: list[Event] = list(trace.family(call))
+        if launched is None or launched not in around or launched.index > call.index:
             continue
         what = "writes this file" if call.name in _WRITES else "fetches this file to the same place"
         yield Draft(

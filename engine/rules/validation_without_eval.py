@@ -9,8 +9,8 @@ from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.remedies.modes import evaluation_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace, Value
-from engine.trace.events import Forward, FunctionCall, LossCall, MethodCall, Store
+from engine.trace import Loop, Step, Trace, Value
+from engine.trace.events import Forward, FunctionCall, LoadStateDict, LossCall, MethodCall, ModeChange, Store
 
 _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 
@@ -27,6 +27,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             layers = has_mode_layers(forward.module)
             explicit = forward.mode == "train" and forward.mode_set_at is not None
             trained = _trained(trace, forward)
+            if not trained:
+                yield from _only_evaluated(trace, forward, loop, layers, explicit)
             if layers is False or not trained or not (explicit or (layers and not forward.mode)):
                 continue
             evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
@@ -39,6 +41,52 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=evaluation_mode(forward, loop),
             )
             break
+
+
+def _only_evaluated(trace: Trace, forward: Forward, loop: Loop, layers: bool | None, explicit: bool) -> Iterator[Draft]:
+    """A program that only evaluates: the model gets saved weights and stays in the mode that it is built in, or is put
+    into training mode for a pass that a figure is made of."""
+    module = forward.module.origin
+    if explicit:
+        repeated = any(
+            inner.kind in ("range", "comprehension") for inner in forward.loops[forward.loops.index(loop) + 1 :]
+        )
+        if layers is not False and not repeated and _compared(trace, forward):
+            yield Draft(
+                forward.place,
+                "The model is put into training mode for this evaluation: dropout is active, and batch norm uses and "
+                "updates batch statistics.",
+                (Step(forward.mode_set_at or loop.place, "put into training mode here"),),
+                severity="warning",
+            )
+        return
+    loaded = next((load for load in trace.of(LoadStateDict) if same(load.target, module)), None)
+    zoo = module.op == "construct" and module.made_by.startswith("torchvision.models.") and module.cls is None
+    if forward.mode or loaded is None or not (layers or zoo) or any(True for _ in trace.of(ModeChange)):
+        return
+    yield Draft(
+        forward.place,
+        "The model that got saved weights is evaluated in the mode it was built in, which is training mode: dropout is "
+        "active, and batch norm uses and updates batch statistics. No `eval()` was found.",
+        (Step(module.place, "built here"), Step(loaded.place, "gets its weights here")),
+        severity="warning",
+        fix=evaluation_mode(forward, loop),
+    )
+
+
+def _compared(trace: Trace, forward: Forward) -> bool:
+    """Whether predictions are held against something: an `argmax` or a maximum of the output, or a loss."""
+    if forward.loop is None:
+        return False
+    outputs = {id(part) for part in (forward.output, *forward.output.elements())}
+    for event in trace.within(forward.loop, LossCall, Store):
+        value = event.input if isinstance(event, LossCall) else event.value if isinstance(event, Store) else None
+        made_from = list(value.ancestors(limit=80)) if value is not None else []
+        if any(id(part) in outputs for part in made_from) and (
+            isinstance(event, LossCall) or any(part.op in ("argmax", "compare") for part in made_from)
+        ):
+            return True
+    return False
 
 
 def _used(trace: Trace, forward: Forward) -> bool:

@@ -139,7 +139,7 @@ class Value:
     detached: str = ""
     requires_grad: bool | None = None
     #: `probabilities`, `log-probabilities`, `sigmoid`, `log-sigmoid`, `relu`, `tanh`, `class-indices`, `normalized`,
-    #: `one-hot`; empty where unknown. Survives views, not arithmetic.
+    #: `one-hot`; empty where unknown. Survives views, not arithmetic. Of a module: the class method that built it.
     kind: str = ""
     #: The softmax's dim and the like.
     dim: int | None = None

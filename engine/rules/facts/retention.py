@@ -29,6 +29,9 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
         if store.how == "item" and isinstance(store.value, Container):
             # A list that is put in place empties what was kept there.
             continue
+        if store.how == "item" and not any(loop.trains for loop in store.crossing) and not _held(store):
+            # One entry for each name.
+            continue
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
@@ -36,12 +39,15 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             yield store
 
 
+def _held(store: Store) -> bool:
+    return isinstance(store.container, Container) and bool(store.container.held_as)
+
+
 def _few(trace: Trace, loop: Loop, store: Store) -> bool:
     """A loop of a known handful of iterations, or a comprehension, that keeps nothing beyond its function."""
     if loop.kind in ("comprehension", "literal"):
         return True
-    held = isinstance(store.container, Container) and bool(store.container.held_as)
-    if loop.trains or held:
+    if loop.trains or _held(store):
         return False
     if _inside_module(trace, store):
         return True
@@ -83,7 +89,7 @@ def _consumed(trace: Trace, store: Store) -> bool:
 
 
 def _outlives_framework_step(store: Store) -> bool:
-    held = isinstance(store.container, Container) and bool(store.container.held_as)
+    held = _held(store)
     training = store.function.rpartition(".")[2] == "training_step"
     return held and training and lightning_step(store)
 
