@@ -44,6 +44,8 @@ class Recipe:
     model: str
     batch_size: int
     sequence_length: int | None = None
+    varied: bool = False
+    """Whether batches are padded to their longest sample only, so that their lengths differ up to that bound."""
     longest_once: bool = False
     """Whether `sequence_length` is that of one sample in many; where samples are cut at it, many have it."""
     accumulation_steps: int = 1
