@@ -279,10 +279,15 @@ def optimizer_lines(recipe: Recipe) -> list[str]:
 
 def program(recipe: Recipe, kind: str) -> str:
     """The text of a recipe's program."""
-    from engine.memory.trainers.diffusion_programs import cogvideox_program
+    from engine.memory.trainers.diffusion_programs import amused_program, cogvideox_program, images_program
     from engine.memory.trainers.litgpt_programs import litgpt_program
 
     if recipe.structure:
         return litgpt_program(recipe)
-    makers = {"transformers": transformers_program, "loop": loop_program, "cogvideox": cogvideox_program}
+    makers = {
+        "transformers": transformers_program,
+        "loop": loop_program,
+        "cogvideox": cogvideox_program,
+        "diffusers": amused_program if "amused" in recipe.model else images_program,
+    }
     return makers[kind](recipe)

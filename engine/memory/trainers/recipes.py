@@ -67,6 +67,8 @@ class Recipe:
     """As transformers' `optim` spells it."""
     step_in_backward: bool = False
     clip: float | None = 1.0
+    averaged: bool = False
+    """Whether a moving average of the weights is held beside them."""
     loss: Loss = "whole"
     loss_pieces: int = 8
     arguments: Mapping[str, Any] = field(default_factory=dict)
