@@ -20,7 +20,7 @@ _OPTIONAL_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception",
 
 
 _SEQUENCES: tuple[Any, ...] = (range(0), [], (), {}, reversed([]), reversed(range(0)))
-_COUNTED = (*(type(iter(sequence)) for sequence in _SEQUENCES), enumerate, zip)
+_COUNTED: tuple[type, ...] = (*(type(iter(sequence)) for sequence in _SEQUENCES), enumerate, zip)
 """Iterators over something of known length, as a sequence's time steps are."""
 
 

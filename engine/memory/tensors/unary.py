@@ -135,7 +135,7 @@ def _unary(name: str) -> Callable[..., Tensor]:
     def op(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if wide and machine.current.autocast is not None:
             x = full_precision(x)
-        if kwargs.get("inplace"):
+        if kwargs.get("inplace") or True in [a for a in args if type(a) is bool]:
             return op_(x)
         dtype = x.dtype
         if dtype.kind < 2 and not integer:
@@ -158,7 +158,7 @@ def _unary(name: str) -> Callable[..., Tensor]:
     def op_(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         x.values = None
         if x.requires_grad and machine.current.grad_enabled:
-            in_place_output = saves_result or name in ("leaky_relu", "elu", "selu", "hardtanh", "relu6", "celu")
+            in_place_output = saves_result or name in ("leaky_relu", "elu", "selu", "celu")
             saved = (saved_output(x),) if in_place_output else (fresh_saved(x),) if saves_self else ()
             write(x, (x,), _unary_backward, saved, temporaries)
         return x
