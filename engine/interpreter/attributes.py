@@ -280,7 +280,22 @@ class Attributes(Machine):
             part = self.container(node, value.shape_name, value.items)
             part.open, part.parents = True, (value,)
             return part
+        if value.default is not None and (index.is_constant or not value.elements()):
+            return self._missing_item(value, value.default, index, node)
         return self.item_among(value, node)
+
+    def _missing_item(self, value: Container, factory: Value, index: Value, node: ast.AST) -> Value:
+        """What a `defaultdict` makes for a key that it does not have: it is as old as the dict."""
+        made = self.call(factory, [], {}, node)
+        made.loops, made.iterations = value.loops, value.iterations
+        if isinstance(made, Container):
+            made.held_as = value.held_as
+        if index.is_constant and isinstance(index.constant, str | int):
+            value.entries[index.constant] = made
+        else:
+            value.items.append(made)
+        value.parents = (*value.parents, made)
+        return made
 
     def item_among(self, value: Container, node: ast.AST) -> Value:
         """Any element of a container."""

@@ -89,6 +89,20 @@ class BuiltinCalls(Statements):
             return self.make(node, name, tuple(a), role="file", detached=name)
         return self.make(node, name, tuple(a), made_by="builtins." + name)
 
+    def collection(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value | None:
+        """What a class of `collections` makes, where it holds values as a dict or a list does."""
+        if name == "defaultdict":
+            made = self.container(node, "dict", list(k.values()))
+            made.entries, made.open = {key: v for key, v in k.items() if key != "**"}, True
+            made.default = a[0] if a else None
+            made.parents = (*a, *k.values())
+            return made
+        if name == "OrderedDict" and not a and not k:
+            return self.container(node, "dict")
+        if name == "deque" and not a and not k:
+            return self.container(node, "list")
+        return None
+
     def _built_list(self, name: str, a: list[Value], node: ast.AST) -> Value:
         first = a[0] if a else None
         shape = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(name, "list")

@@ -298,6 +298,8 @@ class Calls(Library):
         self.reached.add(id(definition))
         if len(self.frames) >= MAX_DEPTH or self.active_functions.count(id(definition)) >= 1 or self.budget < 40:
             return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
+        if function.owner is not None and _left_to_subclasses(definition):
+            return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
         wrapped = self._decorated(function, node)
         if wrapped is not None:
             if function.bound is not None:
@@ -494,3 +496,14 @@ _DULL_EVENTS = frozenset(
 )
 
 LIGHTNING_EVALUATION = _LIGHTNING_EVALUATION
+
+
+def _left_to_subclasses(definition: Any) -> bool:
+    """Whether a method has no body of its own: what it returns is up to classes that derive from this one."""
+    if isinstance(definition, ast.Lambda):
+        return False
+    return all(
+        isinstance(statement, ast.Pass | ast.Raise)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in definition.body
+    )

@@ -53,6 +53,10 @@ class Library(BuiltinCalls):
             value.use("arg:" + qualified)
         if qualified.startswith("builtins."):
             return self._builtin(qualified[9:], arguments, keywords, node, discarded)
+        if qualified.startswith("collections."):
+            collected = self.collection(qualified[12:], arguments, keywords, node)
+            if collected is not None:
+                return collected
         effect = call_effect(qualified)
         if effect is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)
@@ -545,6 +549,7 @@ class Library(BuiltinCalls):
             node,
             how=effect.detail,
             backend=str(backend.constant) if backend is not None and backend.is_constant else "",
+            backend_value=backend,
         )
         return self.constant(node, None)
 

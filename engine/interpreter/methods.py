@@ -169,6 +169,8 @@ class Methods(FrameworkMethods):
             self.emit(events.Report, node, how=_REPORTS[method], values=tuple(a), keywords=k)
             return self.constant(node, None)
         if receiver.role == "generator" and method == "manual_seed":
+            if a:
+                receiver.keywords = {**receiver.keywords, "seed": a[0]}
             return receiver
         if method in TENSOR_METHODS and receiver.role in (None, "tensor", "parameter", "array", "number"):
             return self._tensor_method(receiver, method, a, k, node, discarded)

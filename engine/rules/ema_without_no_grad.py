@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import viewed
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
@@ -19,6 +20,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store):
             continue
         source = _parameters_only(store.value, outputs)
+        if any(held is not None and viewed(held) is source for held in (store.previous, store.container)):
+            # A change of the parameter itself.
+            continue
         if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
             continue
         if store.value.feeds_backward or (store.container is not None and store.container.feeds_backward):

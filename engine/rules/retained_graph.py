@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
-from engine.rules.facts.retention import kept_graphs
+from engine.rules.facts.retention import kept_graphs, outlives_framework_step
 from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Loop, Place, Step, Trace
+from engine.trace import Container, Loop, Place, Step, Trace
 from engine.trace.events import Backward, Forward, Store
 
 _WHY = "so the autograd graph of every iteration stays in memory"
@@ -23,7 +23,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         store = group[0]
         where = f" in `{store.target}`" if store.target else ""
         verb = "adds to a running total" if store.how == "accumulate" else "keeps a tensor"
-        place = reported_at(store, store.value)
+        entered = _entered(trace, store)
+        place = reported_at(store, store.value) if entered is None else entered.place
         evidence = [Step(store.value.place, "made here, with gradients recorded")]
         if place != store.place:
             evidence.append(Step(store.place, "kept here"))
@@ -34,9 +35,26 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
             # Outside of training the graphs go when the function returns.
-            severity=None if any(loop.trains for loop in store.loops) or not store.crossing else "warning",
-            fix=_remedy(trace, place, group),
+            severity=None if _in_training(store) else "warning",
+            # The dictionary may be what the loss is taken from.
+            fix=_remedy(trace, place, group) if entered is None else None,
         )
+
+
+def _in_training(store: Store) -> bool:
+    return any(loop.trains for loop in store.loops) or not store.crossing or outlives_framework_step(store)
+
+
+def _entered(trace: Trace, store: Store) -> Store | None:
+    """Where a value entered the dictionary whose values are kept, one by one, by code that knows none of them."""
+    element = store.value.op == "element"
+    made_of = {id(part) for part in store.value.ancestors(limit=30)} if element else {id(store.value)}
+    for other in trace.before(store, Store):
+        whole = isinstance(other, Store) and other.how == "item" and isinstance(other.container, Container)
+        if not whole or id(other.value) not in made_of or other.value.carries_graph is not True:
+            continue
+        return other if element or other.function != store.function else None
+    return None
 
 
 def _until_boundary(trace: Trace) -> Iterator[Draft]:

@@ -277,10 +277,11 @@ class Collective(Event):
 
 @dataclass(eq=False, slots=True)
 class ProcessGroupInit(Event):
-    """`how`: `init_process_group`, `accelerator`, `fabric`, `deepspeed` ..."""
+    """`how`: `init_process_group`, `accelerator`, `fabric`, `deepspeed` ...; `backend` where it is constant."""
 
     how: str = "init_process_group"
     backend: str = ""
+    backend_value: Value | None = None
 
 
 @dataclass(eq=False, slots=True)
