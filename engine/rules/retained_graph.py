@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
-from engine.rules.facts.retention import kept_graphs, outlives_framework_step
+from engine.rules.facts.retention import in_training, kept_graphs
 from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
@@ -35,14 +35,10 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
             # Outside of training the graphs go when the function returns.
-            severity=None if _in_training(store) else "warning",
+            severity=None if in_training(store) or not store.crossing else "warning",
             # The dictionary may be what the loss is taken from.
             fix=_remedy(trace, place, group) if entered is None else None,
         )
-
-
-def _in_training(store: Store) -> bool:
-    return any(loop.trains for loop in store.loops) or not store.crossing or outlives_framework_step(store)
 
 
 def _entered(trace: Trace, store: Store) -> Store | None:

@@ -18,16 +18,20 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
     computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
     # A plain assignment to an attribute replaces what was there: one graph at most.
     # One place may store several values, of which some are numbers.
-    stored = (store for store in trace.of(Store) if store.how != "attribute" and store.value is not None)
+    stored = [store for store in trace.of(Store) if store.how != "attribute" and store.value is not None]
+    without_gradients = {store.place for store in stored if store.grad is False}
     for store in distinct(store for store in stored if store.value.carries_graph is True):
         assert isinstance(store, Store)
         if store.grad is False or _consumed(trace, store):
+            continue
+        if store.place in without_gradients and not in_training(store):
+            # Inference that its caller switches gradients off for, and a test that does not.
             continue
         if store.how == "item" and isinstance(store.value, Container):
             # A list that is put in place empties what was kept there.
             continue
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
-        if not own and not outlives_framework_step(store):
+        if not own and not _outlives_framework_step(store):
             continue
         if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
             yield store
@@ -79,7 +83,12 @@ def _consumed(trace: Trace, store: Store) -> bool:
     return isinstance(store.container, Container) and store.container.bounded and not store.stack
 
 
-def outlives_framework_step(store: Store) -> bool:
+def in_training(store: Store) -> bool:
+    """Whether a loop that trains surrounds it, the project's own or a framework's."""
+    return any(loop.trains for loop in store.loops) or _outlives_framework_step(store)
+
+
+def _outlives_framework_step(store: Store) -> bool:
     """Whether something that is kept on a trainer or module holds it, in the step that a framework's loop calls."""
     held = isinstance(store.container, Container) and bool(store.container.held_as)
     hook, owner = store.root.name.rpartition(".")[2], store.root.owner
