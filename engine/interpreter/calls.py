@@ -170,7 +170,8 @@ class Calls(Library):
         """The body of a class's forward, played once per instance and grad mode, and for few instances of a class.
 
         A network is made of many instances of few classes: their bodies say the same."""
-        shapes = tuple((v.role, v.kind, v.is_constant, type(v).__name__) for v in (*a, *k.values()))
+        # Whether an input is cut from its graph tells a discriminator's pass from the generator's.
+        shapes = tuple((v.role, v.kind, v.is_constant, type(v).__name__, bool(v.detached)) for v in (*a, *k.values()))
         own = (id(method.node), id(module), self.grad, shapes)
         found = self.forwards.get(own)
         if found is not None:
