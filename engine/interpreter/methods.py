@@ -627,6 +627,7 @@ _KNOWN = {
     "register_parameter": Methods._m_register,
     "add_module": Methods._m_register,
     "register_module": Methods._m_register,
+    "save_pretrained": Methods._m_save_pretrained,
     "gradient_checkpointing_enable": Methods._m_checkpointing,
     "gradient_checkpointing_disable": Methods._m_checkpointing,
     "register_post_accumulate_grad_hook": Methods._m_hook,

@@ -339,9 +339,12 @@ class RandomCall(Event):
 
 @dataclass(eq=False, slots=True)
 class Save(Event):
+    """`how`: `torch.save`, `fabric.save`, `save_pretrained` (with its `keywords`) ..."""
+
     value: Value | None = None
     target: Value | None = None
     how: str = "torch.save"
+    keywords: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
