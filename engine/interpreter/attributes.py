@@ -28,6 +28,10 @@ _METADATA = frozenset(
 )
 
 
+_TRAINER_ATTRIBUTES = {"accelerator": "accelerator"}
+"""What a Hugging Face Trainer makes in its constructor: `Trainer.create_accelerator_and_postprocess`."""
+
+
 class Attributes(Machine):
     """`lookup`, `attribute`, `subscript`, `element_of`."""
 
@@ -192,6 +196,8 @@ class Attributes(Machine):
                 return known
         if value.role in ("accelerator", "fabric") and name == "device":
             made.role = "device"
+        if value.role == "trainer" and value.cls is not None and value.cls.family == "hf-trainer":
+            made.role = _TRAINER_ATTRIBUTES.get(name)
         self.set_attribute(value, name, made)
         return made
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.facts.retention import entered_as
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Collective, Forward, Iterate, LoaderBuilt, ProcessGroupInit, Report
+from engine.trace import Container, Step, Trace
+from engine.trace.events import (
+    Collective,
+    Forward,
+    FrameworkHook,
+    Iterate,
+    LoaderBuilt,
+    LossCall,
+    MetricUpdate,
+    ProcessGroupInit,
+    Report,
+    Store,
+)
 
 
 @rule("PF507", "metric-not-reduced", "note", "A sharded evaluation is reported by one rank without reduction")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _plain(trace)
     yield from _prepared(trace)
+    yield from _collected(trace)
+    yield from _repeated(trace)
 
 
 def _plain(trace: Trace) -> Iterator[Draft]:
@@ -80,6 +95,62 @@ def _prepared(trace: Trace) -> Iterator[Draft]:
             (Step(iterate.subject.place, "each process evaluates its share here"),),
         )
 
+
+def _collected(trace: Trace) -> Iterator[Draft]:
+    """Figures that a Hugging Face Trainer collects in `compute_loss` until its `log`, which the main process writes."""
+    exchanged = {id(c.result) for c in trace.of(Collective)}
+    for hook in trace.of(FrameworkHook):
+        if hook.name != "compute_loss" or not any("log" in cls.methods for cls in hook.cls.lineage()):
+            continue
+        computed = {id(event.output) for event in trace.after(hook, Forward)}
+        computed |= {id(event.output) for event in trace.after(hook, LossCall)}
+        found = []
+        for store in trace.after(hook, Store):
+            kept = (
+                store.how in ("append", "extend") and isinstance(store.container, Container) and store.container.held_as
+            )
+            for entry in (*entered_as(trace, store), store)[:40] if kept else ():
+                if entry is store and entry.value.op == "element":
+                    continue
+                parts = {id(part) for part in entry.value.ancestors(limit=600)}
+                if parts & computed and not parts & exchanged:
+                    found.append((entry, store))
+        if found:
+            entry, store = min(found, key=lambda pair: pair[0].place)
+            yield Draft(
+                entry.place,
+                "Each process collects this figure of its own share, and the main process alone logs: what is shown is "
+                "one process's. `self.accelerator.gather_for_metrics` it first.",
+                (Step(store.place, "collected here until `log`"),) if store is not entry else (),
+            )
+
+
+def _repeated(trace: Trace) -> Iterator[Draft]:
+    """Samples that Accelerate repeats to fill the last batch, and `gather` hands on."""
+    for gather in trace.first_per_place(trace.of(Collective)):
+        loop, given = gather.loop, gather.values[0] if gather.values else None
+        if gather.name != "gather" or gather.library != "accelerator" or loop is None or loop.trains or given is None:
+            continue
+        if loop.iterates is None or not any(p.origin.prepared is not None for p in loop.iterates.ancestors(limit=30)):
+            continue
+        collects = [
+            event
+            for event in trace.within(loop, MetricUpdate, Store)
+            if event.index > gather.index
+            and not (isinstance(event, Store) and event.how not in ("append", "extend"))
+            and any(part is gather.result for value in event.named_values() for part in value.ancestors(limit=60))
+        ]
+        if collects and not _CUT.search(trace.project.read_text(gather.place.path)):
+            yield Draft(
+                gather.place,
+                "The last batch is filled with samples from the start so that all processes have the same number, and "
+                "`gather` counts those twice. `gather_for_metrics` drops them.",
+                (Step(loop.place, "the evaluation loop"), Step(collects[0].place, "counted here")),
+            )
+
+
+_CUT = re.compile(r"\[\s*:\s*len\(|\.num_samples|samples_seen|remainder")
+"""Code that cuts the surplus off by itself."""
 
 _MOVES_NOTHING = frozenset({"barrier", "wait_for_everyone", "broadcast", "fabric.save", "save_state"})
 

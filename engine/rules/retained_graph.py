@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
-from engine.rules.facts.retention import in_training, kept_graphs
+from engine.rules.facts.retention import entered_as, in_training, kept_graphs
 from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Container, Loop, Place, Step, Trace
+from engine.trace import Loop, Place, Step, Trace
 from engine.trace.events import Backward, Forward, Store
 
 _WHY = "so the autograd graph of every iteration stays in memory"
@@ -23,7 +23,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         store = group[0]
         where = f" in `{store.target}`" if store.target else ""
         verb = "adds to a running total" if store.how == "accumulate" else "keeps a tensor"
-        entered = _entered(trace, store)
+        entered = next((e for e in entered_as(trace, store) if e.value.carries_graph is True), None)
         place = reported_at(store, store.value) if entered is None else entered.place
         evidence = [Step(store.value.place, "made here, with gradients recorded")]
         if place != store.place:
@@ -39,18 +39,6 @@ def check(trace: Trace) -> Iterator[Draft]:
             # The dictionary may be what the loss is taken from.
             fix=_remedy(trace, place, group) if entered is None else None,
         )
-
-
-def _entered(trace: Trace, store: Store) -> Store | None:
-    """Where a value entered the dictionary whose values are kept, one by one, by code that knows none of them."""
-    element = store.value.op == "element"
-    made_of = {id(part) for part in store.value.ancestors(limit=30)} if element else {id(store.value)}
-    for other in trace.before(store, Store):
-        whole = isinstance(other, Store) and other.how == "item" and isinstance(other.container, Container)
-        if not whole or id(other.value) not in made_of or other.value.carries_graph is not True:
-            continue
-        return other if element or other.function != store.function else None
-    return None
 
 
 def _until_boundary(trace: Trace) -> Iterator[Draft]:

@@ -83,6 +83,16 @@ def _consumed(trace: Trace, store: Store) -> bool:
     return isinstance(store.container, Container) and store.container.bounded and not store.stack
 
 
+def entered_as(trace: Trace, store: Store) -> Iterator[Store]:
+    """Where values entered a dictionary that is kept value by value, by code that knows none of them; nearest first."""
+    element = store.value.op == "element"
+    made_of = {id(part) for part in store.value.ancestors(limit=30)} if element else {id(store.value)}
+    for other in trace.before(store, Store):
+        whole = isinstance(other, Store) and other.how == "item" and isinstance(other.container, Container)
+        if whole and id(other.value) in made_of and (element or other.function != store.function):
+            yield other
+
+
 def in_training(store: Store) -> bool:
     """Whether a loop that trains surrounds it, the project's own or a framework's."""
     return any(loop.trains for loop in store.loops) or _outlives_framework_step(store)
