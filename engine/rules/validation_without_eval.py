@@ -35,7 +35,8 @@ _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _forced(trace)
     calls, loaded = {forward.place for forward in trace.of(Forward)}, list[Step]()
-    for forwards in forwards_by_place(trace):
+    # A step that training and validation share is judged for each of them.
+    for forwards in forwards_by_place(trace, by_caller=True):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
             continue
         yield from [draft for forward in forwards for draft in _read_only(trace, forward)][:1]
@@ -53,7 +54,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if layers is False or not trained or not (explicit or (layers and not forward.mode)):
                 continue
             evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
-            evidence += [Step(trained.place, "the same model is trained here"), Step(loop.place, "the evaluation loop")]
+            trained_at = trained.place if trained.place != forward.place else trained.stack[-1]
+            evidence += [Step(trained_at, "the same model is trained here"), Step(loop.place, "the evaluation loop")]
             yield Draft(
                 forward.place,
                 "This evaluation pass runs the model in training mode: dropout stays active and batch norm uses and "
@@ -157,7 +159,9 @@ def _trained(trace: Trace, forward: Forward) -> Forward | None:
         (
             other
             for other in trace.of(Forward)
-            if other.output.feeds_backward and other.place != forward.place and same(other.module, forward.module)
+            if other.output.feeds_backward
+            and (other.place, other.stack) != (forward.place, forward.stack)
+            and same(other.module, forward.module)
         ),
         None,
     )
