@@ -57,6 +57,20 @@ MODULE_METHODS = frozenset(
         "half",
         "get_output_embeddings",
         "num_parameters",
+        # Parts, adapters and bookkeeping of models of the Hugging Face libraries: nothing is computed.
+        "get_decoder",
+        "get_encoder",
+        "get_base_model",
+        "tie_weights",
+        "add_adapter",
+        "set_adapter",
+        "load_adapter",
+        "delete_adapter",
+        "disable_adapter",
+        "disable_adapters",
+        "enable_adapters",
+        "get_memory_footprint",
+        "get_nb_trainable_parameters",
     ]
 )
 #: Names that only tensors have among what training code touches.

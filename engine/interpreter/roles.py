@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from engine.frameworks.torch_methods import MODULE_METHODS
 from engine.trace import events as ev
 from engine.trace.events import Event
 from engine.trace.places import Loop
@@ -43,7 +44,7 @@ _ACCELERATOR_USES = frozenset(
         "is_main_process",
     ]
 )
-_NOT_FORWARD = frozenset(["init_weights", "config", "log"])
+_NOT_FORWARD = frozenset(["init_weights", "config", "log"]) | MODULE_METHODS
 
 
 def finish(trace: Trace, values: list[Value]) -> None:

@@ -37,6 +37,9 @@ def check(trace: Trace) -> Iterator[Draft]:
     for update in trace.of(InPlaceUpdate):
         if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
             continue
+        if update.how == "data":
+            # What is assigned to `.data` takes no history with it.
+            continue
         others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
         by_gradient = any(v.op == "grad" for operand in update.operands for v in operand.ancestors(limit=60))
         of_other = [v for v in others if v is not update.target and not by_gradient]

@@ -129,7 +129,13 @@ def _repeated(trace: Trace) -> Iterator[Draft]:
     """Samples that Accelerate repeats to fill the last batch, and `gather` hands on."""
     for gather in trace.first_per_place(trace.of(Collective)):
         loop, given = gather.loop, gather.values[0] if gather.values else None
-        if gather.name != "gather" or gather.library != "accelerator" or loop is None or loop.trains or given is None:
+        if (
+            gather.name != "gather"
+            or gather.library not in ("accelerator", "accelerate")
+            or loop is None
+            or loop.trains
+            or given is None
+        ):
             continue
         if loop.iterates is None or not any(p.origin.prepared is not None for p in loop.iterates.ancestors(limit=30)):
             continue
