@@ -142,8 +142,9 @@ class Interpreter(Loading):
                 self._lightning_context(function)
                 function = self.bind_method(function, receiver)
             wrapped = self._decorated(function, function.node)
-            if wrapped is not None:
-                function = wrapped if isinstance(wrapped, FunctionValue) else function
+            if isinstance(wrapped, FunctionValue):
+                in_context = wrapped.node is function.node and receiver is not None
+                function = self.bind_method(wrapped, receiver) if in_context and receiver is not None else wrapped
             inner = self.new_frame(function)
             self._symbolic_parameters(inner, function)
             self._passed_by_framework(inner, function)

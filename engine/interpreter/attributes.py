@@ -28,8 +28,9 @@ _METADATA = frozenset(
 )
 
 
-_TRAINER_ATTRIBUTES = {"accelerator": "accelerator"}
-"""What a Hugging Face Trainer makes in its constructor: `Trainer.create_accelerator_and_postprocess`."""
+_TRAINER_ATTRIBUTES = {"accelerator": "accelerator", "processing_class": "tokenizer", "tokenizer": "tokenizer"}
+"""What a Hugging Face Trainer makes or keeps in its constructor: `Trainer.__init__`, `create_accelerator_and_postprocess`.
+"""
 
 
 class Attributes(Machine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
@@ -57,6 +58,9 @@ class Calls(Library):
             return self.call(callee.parents[0], [*callee.parents[1:], *arguments], bound, node, discarded)
         if callee.role in ("module", "engine"):
             return self.forward(callee, arguments, keywords, node)
+        if callee.op == "context" and arguments and isinstance(arguments[0], FunctionValue):
+            # `torch.no_grad()(function)`: what a decorator does.
+            return _within(arguments[0], callee)
         if callee.cls is not None:
             method = callee.cls.method("__call__")
             if method is not None:
@@ -385,8 +389,10 @@ class Calls(Library):
                     decorators=tuple(d for d in function.decorators if not isinstance(d, FunctionValue)),
                 )
                 made = self.call_function(decorator, [plain], {}, node)
-                if isinstance(made, FunctionValue) and made.node is not function.node:
-                    return made
+                for option in made.options():
+                    other = isinstance(option, FunctionValue) and option.node is not function.node
+                    if isinstance(option, FunctionValue) and (other or len(option.decorators) > len(plain.decorators)):
+                        return option
         return None
 
     def run_function(self, frame: Frame, function: FunctionValue, node: ast.AST) -> Value:
@@ -497,6 +503,11 @@ _DULL_EVENTS = frozenset(
 )
 
 LIGHTNING_EVALUATION = _LIGHTNING_EVALUATION
+
+
+def _within(function: FunctionValue, context: Value) -> FunctionValue:
+    """A function that runs in a context."""
+    return replace(function, decorators=(*function.decorators, context))
 
 
 def _left_to_subclasses(definition: Any) -> bool:
