@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import aiohttp
 from aiohttp import web
@@ -24,6 +25,7 @@ from bot.reconciler import Reconciler
 from bot.review.analysis import Analyst, Limits, ProcessAnalyst
 from bot.review.configuration import Configurations
 from bot.review.pipeline import ReviewPipeline
+from bot.review.results import ResultFolders
 from bot.settings import Settings
 from bot.web import Receiver
 
@@ -88,8 +90,15 @@ async def running(
         )
         configurations = Configurations(clock)
         limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)
+        results = (
+            ResultFolders(Path(settings.results_folder), settings.results_bytes) if settings.results_folder else None
+        )
         pipeline = ReviewPipeline(
-            github, analyst or ProcessAnalyst(limits), configurations, clock, check_name=settings.check_name
+            github,
+            analyst or ProcessAnalyst(limits, results=results),
+            configurations,
+            clock,
+            check_name=settings.check_name,
         )
 
         async def accept(job_id: str, intent: Intent) -> None:

@@ -42,6 +42,10 @@ class Settings(BaseModel):
     """Processor time that one analysis process may take; on the clock four times as much."""
     analysis_memory_bytes: Annotated[int, Field(gt=0)] = 2 * 2**30
     """Address-space limit of one analysis process."""
+    results_folder: str = ""
+    """Where analyses keep their results, a folder for each repository; empty: nowhere."""
+    results_bytes: Annotated[int, Field(gt=0)] = 2**30
+    """Most that is kept there; the repositories that were reviewed longest ago go first."""
     retention_days: Annotated[int, Field(ge=1)] = 7
     """How long finished jobs, and with them the delivery ids that recognise a repeated delivery, are kept."""
     silent_worker_seconds: Annotated[float, Field(ge=60)] = 90.0

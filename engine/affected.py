@@ -92,6 +92,35 @@ class ImportGraph:
             found |= {find(f"{module}.{name}" if module else name, path, level) for name in statement.names}
         return {each for each in found if each is not None}
 
+    def related(self, paths: Sequence[str]) -> list[list[str]]:
+        """These files in groups: with each the ones of them that it imports, directly or through any others, and those
+        of its own folder, which may be handed each other's objects by a third file.
+
+        Files of different folders that only share what is not among `paths` have nothing to say of each other.
+        """
+        first: dict[str, str] = {}
+        leader = {path: first.setdefault(path.rpartition("/")[0], path) for path in paths}
+
+        def led_by(path: str) -> str:
+            while leader[path] != path:
+                leader[path] = path = leader[leader[path]]
+            return path
+
+        for path in paths:
+            pending, seen = [path], {path}
+            while pending:
+                for target in self.imports(pending.pop()) - seen:
+                    seen.add(target)
+                    if target in leader:
+                        # What that one imports is found from it.
+                        leader[led_by(target)] = led_by(path)
+                    else:
+                        pending.append(target)
+        groups: dict[str, list[str]] = {}
+        for path in paths:
+            groups.setdefault(led_by(path), []).append(path)
+        return list(groups.values())
+
     def importers(self, targets: Iterable[str], candidates: Sequence[str], limit: int) -> list[str]:
         """Files among `candidates` that import a target, directly or through others; nearest first, at most `limit`.
 

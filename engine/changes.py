@@ -10,6 +10,7 @@ from engine.check import Analysis, analyse, source_paths
 from engine.diff import FileDiff
 from engine.findings import FailedFile, Finding
 from engine.fingerprints import Context, place_order
+from engine.kept import MemoryStore, Store
 from engine.project import Project
 from engine.project.module import split_cell
 from engine.settings import Settings
@@ -34,17 +35,22 @@ class _Placed:
     context: Context
 
 
-def compare(base: Project, head: Project, changed: Sequence[FileDiff], settings: Settings) -> Changes:
-    """Analyses what the change can affect on both sides, and tells new from old.
+def compare(
+    base: Project, head: Project, changed: Sequence[FileDiff], settings: Settings, store: Store | None = None
+) -> Changes:
+    """Analyses what the change can affect on both sides, and tells new from old. Analyses are kept in `store`.
 
     A finding is old if the base has one of the same rule at the same code: in the same function, or elsewhere in the
     file, or at the line that the diff maps to it, or moved to another file that the change touches.
     """
     to_head = {diff.base_path: diff.head_path for diff in changed if diff.base_path and diff.head_path}
     to_base = {head_path: base_path for base_path, head_path in to_head.items()}
-    head_roots, base_roots = _roots(base, head, changed, settings, to_head, to_base)
-    after = analyse(head, head_roots, settings=settings)
-    before = analyse(base, base_roots, settings=settings)
+    # Most files are the same on both sides: their imports are read once.
+    known: dict[str, tuple[ImportStatement, ...]] = {}
+    head_roots, base_roots = _roots(base, head, changed, settings, to_head, to_base, known)
+    store = store if store is not None else MemoryStore()
+    after = analyse(head, head_roots, settings=settings, store=store, in_groups=True, known=known)
+    before = analyse(base, base_roots, settings=settings, store=store, in_groups=True, known=known)
     renamed = {base_path: head_path for base_path, head_path in to_head.items() if base_path != head_path}
     new, old, existing = _matched(_placed(after, {}), _placed(before, renamed), changed)
     # What another finding speaks for on one side is neither new nor fixed on the other.
@@ -67,14 +73,13 @@ def _roots(
     settings: Settings,
     to_head: dict[str, str],
     to_base: dict[str, str],
+    known: dict[str, tuple[ImportStatement, ...]],
 ) -> tuple[list[str], list[str]]:
     """The files to analyse on either side: the same ones wherever both sides have them."""
     head_sources, base_sources = source_paths(head), source_paths(base)
     in_head, in_base = set(head_sources), set(base_sources)
     head_touched = [diff.head_path for diff in changed if diff.head_path in in_head]
     base_touched = [diff.base_path for diff in changed if diff.base_path in in_base]
-    # Most files are the same on both sides: their imports are read once.
-    known: dict[str, tuple[ImportStatement, ...]] = {}
     head_roots = affected_files(head, head_touched, head_sources, settings.excludes, known)
     base_roots = affected_files(base, base_touched, base_sources, settings.excludes, known)
     both_head = dict.fromkeys([*head_roots, *(to_head.get(path, path) for path in base_roots)])

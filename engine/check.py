@@ -9,14 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from engine.affected import ImportGraph
 from engine.arbitration import arbitrate
 from engine.findings import CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
-from engine.fingerprints import Context, ContextIndex, with_fingerprints
+from engine.fingerprints import Context, ContextIndex, place_order, with_fingerprints
+from engine.garbage import rarely_collected
+from engine.kept.analyses import KeptAnalysis, analysis_key, keep, recalled
+from engine.kept.observed import ObservedProject
 from engine.project import Module, Project, UnreadableFile
 from engine.project.module import split_cell
 from engine.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.affected import ImportStatement
+    from engine.kept.store import Store
     from engine.rules import Rule
     from engine.rules.rule import Draft, FixMaker
     from engine.trace import Trace
@@ -61,11 +69,13 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     report_unused_suppressions: bool = False,
+    store: Store | None = None,
 ) -> CheckReport:
     """Findings of a project, or of the files and folders named in `paths`.
 
     Without `settings` the project's own hold. `select` and `ignore` come on top. A file that cannot be read is named
-    in the report's `files.failed` and loses nothing else. Raises UnknownRule.
+    in the report's `files.failed` and loses nothing else. Results are taken from `store` where all that they were made
+    from is the same, and kept there. Raises UnknownRule.
     """
     return analyse(
         project,
@@ -74,6 +84,7 @@ def check(
         select=select,
         ignore=ignore,
         report_unused_suppressions=report_unused_suppressions,
+        store=store,
     ).report
 
 
@@ -85,16 +96,89 @@ def analyse(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     report_unused_suppressions: bool = False,
+    store: Store | None = None,
+    in_groups: bool = False,
+    known: dict[str, tuple[ImportStatement, ...]] | None = None,
 ) -> Analysis:
-    """`check`, with the contexts that comparing two commits needs."""
+    """`check`, with the contexts that comparing two commits needs.
+
+    `in_groups` analyses files that have nothing to do with each other apart, so that each group's result can be kept
+    on its own. `known` holds the import statements of contents that were read before: see ImportGraph.
+    """
     if settings is None:
         settings = load_settings(project).settings
     rules = enabled_rules(settings, select, ignore)
     wanted = wanted_paths(project, paths, settings)
-    roots, skipped = _that_matter(project, wanted)
+    asked = (settings.model_dump_json(), repr((tuple(select), tuple(ignore), report_unused_suppressions)))
+    groups = ImportGraph(project, known).related(wanted) if in_groups else [wanted]
+
+    def analysed(view: Project, group: Sequence[str]) -> Analysis:
+        return _analysed(view, group, rules, settings, report_unused_suppressions)
+
+    with rarely_collected():
+        if store is None:
+            return _together([analysed(project, group) for group in groups])
+        return _together([_recalled_or(analysed, project, group, store, asked) for group in groups])
+
+
+def _recalled_or(
+    analysed: Callable[[Project, Sequence[str]], Analysis],
+    project: Project,
+    group: Sequence[str],
+    store: Store,
+    asked: Sequence[str],
+) -> Analysis:
+    """What is kept of a group of files, else its analysis, which is kept."""
+    key = analysis_key(project, group, asked)
+    kept = recalled(store, key, project)
+    if kept is None:
+        view = ObservedProject(project)
+        found = analysed(view, group)
+        keep(
+            store,
+            key,
+            KeptAnalysis(
+                observed=view.observations(),
+                report=found.report,
+                contexts=found.contexts,
+                silenced=tuple(found.silenced),
+                roots=tuple(found.roots),
+            ),
+        )
+        return found
+    return Analysis(kept.report, kept.contexts, kept.silenced, kept.roots)
+
+
+def _together(parts: Sequence[Analysis]) -> Analysis:
+    """Analyses of groups of files that have nothing to do with each other, as one."""
+    reports = [part.report for part in parts]
+    failed = {failure.path: failure for report in reports for failure in report.files.failed}
+    findings = sorted((finding for report in reports for finding in report.findings), key=place_order)
+    counts = FileCounts(
+        read=sum(report.files.read for report in reports),
+        skipped=sum(report.files.skipped for report in reports),
+        failed=tuple(failed[path] for path in sorted(failed)),
+    )
+    return Analysis(
+        CheckReport(findings=tuple(findings), files=counts),
+        {fingerprint: context for part in parts for fingerprint, context in part.contexts.items()},
+        [each for part in parts for each in part.silenced],
+        [root for part in parts for root in part.roots],
+    )
+
+
+def _analysed(
+    project: Project,
+    group: Sequence[str],
+    rules: Sequence[Rule],
+    settings: Settings,
+    report_unused_suppressions: bool,
+) -> Analysis:
+    """The analysis of one group of files."""
+    roots, skipped = _that_matter(project, group)
     drafts, problems = _traced(project, roots, rules)
     failed = {**project.failed, **problems}
-    reportable = frozenset(wanted)
+    reportable = frozenset(group)
     findings, contexts, silenced = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
     counts = FileCounts(
         read=len([p for p in roots if p not in failed]),

@@ -6,22 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.findings import (
-    Breakdown,
-    ByteRange,
     EstimateReport,
-    Memory,
     ModelSummary,
     Setting,
     Target,
-    Verdict,
 )
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
-from engine.memory.interval import around
+from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
+from engine.memory.occupancy import memory_of, target_of
 from engine.memory.overrides import checked, shown
-from engine.memory.savings import rank_savings
+from engine.memory.savings import Found, rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
-from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, names_no_gpu, nccl_range, usable_bytes
+from hardware_catalog import Gpu, UnknownGPU, find_gpu, names_no_gpu, usable_bytes
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -65,18 +62,31 @@ def estimate(
         notes.append(f"no GPU was named: kernels and workspaces are those of {first.name}")
     run = shadow_run(
         project,
-        launch,
-        architecture=architecture_of(first),
+        with_note(launch, age_note(first) if devices else None),
+        architecture=first.kernels,
         overrides=overrides,
         seconds=seconds,
         fetch_config=fetch_config,
     )
-    return report(project, launch, run, devices, first, notes, overrides, savings=savings, seconds=seconds)
+    return report(
+        project,
+        launch,
+        run,
+        devices,
+        first,
+        notes,
+        overrides,
+        savings=savings,
+        seconds=seconds,
+        fetch_config=fetch_config,
+    )
 
 
-def architecture_of(gpu: Gpu) -> str:
-    """`sm80` and the like; Ampere's where the catalogue does not say."""
-    return f"sm{gpu.compute_capability.replace('.', '')}" if gpu.compute_capability else "sm80"
+def with_note(launch: Launch, note: str | None) -> Launch:
+    """The launch with something more to say."""
+    from dataclasses import replace
+
+    return launch if note is None else replace(launch, notes=(*launch.notes, note))
 
 
 def _with_world_size(launch: Launch, size: int) -> Launch:
@@ -100,6 +110,7 @@ def report(
     *,
     savings: bool,
     seconds: float,
+    fetch_config: FetchConfig | None = None,
 ) -> EstimateReport:
     """The report of a finished shadow run."""
     seen = run.observations
@@ -126,17 +137,25 @@ def report(
     if run.problem is not None:
         said.append(f"the run was followed until {run.problem}")
     confidence = confidence_of(run)
-    evidence = "followed" if confidence == "high" else "assumed"
+    sharding = settings.get("sharding")
+    evidence = class_of(confidence, run.notes, sharding.value if sharding is not None else None)
     memory = memory_of(run, first, run.world_size, evidence)
-    targets = tuple(_target(run, gpu, run.world_size, evidence) for gpu in devices)
-    ranked = rank_savings(project, launch, run, memory, devices, first, overrides, seconds=seconds) if savings else ()
+    targets = tuple(target_of(run, gpu, run.world_size, evidence) for gpu in devices)
+    found = (
+        rank_savings(
+            project, launch, run, memory, devices, first, overrides, seconds=seconds, fetch_config=fetch_config
+        )
+        if savings
+        else Found((), None)
+    )
     return EstimateReport(
         task=task_of(run),
         model=model,
         configuration=settings,
         memory=memory,
         targets=targets,
-        savings=tuple(ranked),
+        savings=found.savings,
+        smaller=found.smaller,
         confidence=confidence,
         notes=tuple(dict.fromkeys(said)),
     )
@@ -148,6 +167,8 @@ def _why_nothing_ran(run: Outcome) -> str:
     reasons = [*missing, *(note for note in run.notes if "passed over" in note or "not modelled" in note)]
     if seen.backwards and not seen.steps:
         return "no optimizer step was reached" + (f" ({reasons[0]})" if reasons else "")
+    if seen.saw_nothing:
+        return "the size of its data is not known"
     if not seen.model_calls:
         return "no model was called" + (f" ({reasons[0]})" if reasons else "")
     return reasons[0] if reasons else "no steady state was reached"
@@ -167,96 +188,24 @@ def confidence_of(run: Outcome) -> Confidence:
     """How much of what the peak depends on was read rather than assumed."""
     if run.problem is not None:
         return "low"
-    doubts = [note for note in run.notes if "passed over" in note or "assumed" in note]
-    unknown = [note for note in run.notes if "not modelled" in note]
+    doubts = [note for note in run.notes if doubtful(note)]
+    unknown = [note for note in run.notes if unmodelled(note) or note in (LIBRARY_STEP, EAGER)]
     if len(doubts) > 1:
         return "low"
     return "medium" if doubts or unknown else "high"
-
-
-CATEGORY_FIELDS: Mapping[str, str] = {
-    "parameters": "parameters",
-    "buffers": "parameters",
-    "gradients": "gradients",
-    "optimizer": "optimizer",
-    "kv_cache": "kv_cache",
-    "inputs": "activations",
-    "activations": "activations",
-    "communication": "communication",
-}
-"""Allocator categories by field of the breakdown; all others are temporaries."""
-
-
-def memory_of(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Memory:
-    """Ranges and breakdown on one device."""
-    context, nccl = context_range(gpu), nccl_range(world_size)
-    fields: dict[str, int] = {}
-    for category, size in run.categories.items():
-        name = CATEGORY_FIELDS.get(category, "temporaries")
-        fields[name] = fields.get(name, 0) + size
-    fields["temporaries"] = fields.get("temporaries", 0) + run.allocated - sum(fields.values())
-    if fields["temporaries"] < 0:
-        # Block rounding is counted in the categories: take it back where it is largest.
-        largest = max(fields, key=lambda name: fields[name])
-        fields[largest] += fields["temporaries"]
-        fields["temporaries"] = 0
-    fields["allocator_slack"] = run.reserved - run.allocated
-    fields["device_context"] = context.expected * MIB
-    fields["communication"] = fields.get("communication", 0) + nccl.expected * MIB
-    outside = (context.expected + nccl.expected) * MIB
-    reserved = around(run.reserved, f"reserved-{evidence}")
-    occupied = ByteRange(
-        low=reserved.low + (context.low + nccl.low) * MIB,
-        expected=run.reserved + outside,
-        high=reserved.high + (context.high + nccl.high) * MIB,
-    )
-    return Memory(
-        allocated=around(run.allocated, f"allocated-{evidence}"),
-        reserved=reserved,
-        occupied=occupied,
-        breakdown=Breakdown(**fields),
-    )
-
-
-def verdict_of(occupied: ByteRange, usable: int) -> Verdict:
-    """Compare a range with what a device leaves."""
-    if occupied.high <= usable:
-        return "fits"
-    return "does-not-fit" if occupied.low > usable else "borderline"
-
-
-NEEDS_LESS = "needs less than this"
-"""Ends the notes of the libraries on means of saving that the shadow run does not play."""
-
-
-def _target(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
-    memory = memory_of(run, gpu, world_size, evidence)
-    usable = usable_bytes(gpu)
-    verdict = verdict_of(memory.occupied, usable)
-    if verdict == "does-not-fit":
-        # The allocator gives cached blocks back before it fails: what must fit is what is allocated.
-        floor = memory.allocated.low + context_range(gpu).low * MIB + nccl_range(world_size).low * MIB
-        if floor <= usable:
-            verdict = "borderline"
-    if verdict != "fits" and any(NEEDS_LESS in note for note in run.notes):
-        # What is shown is an upper bound: it can prove that a run fits, never that it does not.
-        verdict = "unknown"
-    return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict)
-
-
-OPTIMIZERS: Mapping[str, str] = {"adamw": "adamw", "adam": "adam", "sgd": "sgd"}
 
 
 def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, Setting]:
     """Every value of interest, with the place it was read from."""
     seen = run.observations
     # The values of a program that was written for the launch are those of the settings that it was written from.
-    python_files = [p for p in run.files if p.endswith((".py", ".ipynb")) and p not in launch.sources]
-    others = [
-        path for path in project.paths() if path.endswith((".yaml", ".yml", ".json", ".toml", ".ini", ".sh", ".cfg"))
-    ][:50]
-    if launch.sources:
-        others = []
+    # The script says how it trains more often than what it imports, which may be made for many scripts.
+    python_files = [
+        path
+        for path in dict.fromkeys((launch.script, *run.files))
+        if path.endswith((".py", ".ipynb")) and path not in launch.sources
+    ]
+    others = [] if launch.sources else [*launch.read, *run.read]
     declared = dict(seen.declared)
     values: dict[str, Any] = {
         "batch_size": declared.pop("batch_size", seen.batch_size),
@@ -277,8 +226,11 @@ def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, S
         )
     if seen.optimizer is not None:
         name = seen.optimizer.split("+")[0]
-        settings["optimizer"] = locate_word(
-            project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(|optim\w*\s*[:=]"
+        named = locate_word(project, [*python_files, *others], seen.optimizer, rf"\b{name}\b|{name}\(")
+        settings["optimizer"] = (
+            named
+            if named.line is not None
+            else locate_word(project, [*python_files, *others], seen.optimizer, r"optim\w*\s*[:=]")
         )
     if seen.steps:
         words = r"checkpoint"
@@ -297,4 +249,4 @@ def configuration(project: Project, launch: Launch, run: Outcome) -> dict[str, S
     return settings
 
 
-__all__ = ["UnknownGPU", "estimate", "verdict_of"]
+__all__ = ["UnknownGPU", "estimate"]

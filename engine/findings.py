@@ -159,6 +159,17 @@ class Saving(Contract):
     recommended: bool = False
 
 
+class SmallerDevice(Contract):
+    """What the next smaller device would need: `change` is what makes the run fit it, None where nothing known does or
+    nothing is needed; the verdict is that after the change."""
+
+    gpu: str
+    usable_bytes: int
+    verdict: Verdict
+    change: str | None = None
+    cost: str | None = None
+
+
 class EstimateReport(Contract):
     """Answer of `preflight estimate`. `memory` is null where the code could not be followed."""
 
@@ -169,6 +180,7 @@ class EstimateReport(Contract):
     memory: Memory | None = None
     targets: tuple[Target, ...] = ()
     savings: tuple[Saving, ...] = ()
+    smaller: SmallerDevice | None = None
     confidence: Literal["high", "medium", "low", "unknown"] = "unknown"
     notes: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ from engine.changes import Changes, compare
 from engine.diff import FileDiff, by_head_path
 from engine.entry_scripts import entry_scripts, touched_paths
 from engine.findings import Conclusion, EstimateReport, MemoryChange, ReviewReport
+from engine.kept import Store
 from engine.presentation.comments import check_annotations, review_comments
 from engine.presentation.summary import summary_markdown
 from engine.project import Project
@@ -29,11 +30,15 @@ def review(
     settings: Settings | None = None,
     gpus: Sequence[str] = (),
     fetch_config: FetchConfig | None = None,
+    store: Store | None = None,
 ) -> ReviewReport:
-    """Everything the bot says of a change. Without `settings` those of the base hold, `gpus` come on top of theirs."""
+    """Everything the bot says of a change. Without `settings` those of the base hold, `gpus` come on top of theirs.
+
+    Results are taken from `store` where all that they were made from is the same, and kept there.
+    """
     if settings is None:
         settings = load_settings(base).settings
-    changes = compare(base, head, changed, settings)
+    changes = compare(base, head, changed, settings, store)
     targets = tuple(dict.fromkeys([*gpus, *settings.gpus]))
     memory = MemoryChange()
     if settings.memory:

@@ -11,6 +11,7 @@ from hardware_catalog.catalogue import (
     cublas_workspace_bytes,
     instances_with,
     nccl_range,
+    next_smaller,
     total_bytes,
     usable_bytes,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "instances_with",
     "names_no_gpu",
     "nccl_range",
+    "next_smaller",
     "parse_gpu",
     "total_bytes",
     "usable_bytes",

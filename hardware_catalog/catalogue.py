@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
@@ -9,9 +10,16 @@ from typing import Any
 
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange, VisibleShare, Workspace
 
+OLDEST_OFFERED = 7.5
+"""Compute capability below which a device is not proposed: current builds of torch hold no kernels for it."""
+
+
+def _text(name: str) -> str:
+    return files("hardware_catalog").joinpath("data", name).read_text(encoding="utf-8")
+
 
 def _table(name: str) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(files("hardware_catalog").joinpath("data", name).read_text(encoding="utf-8"))
+    return tomllib.loads(_text(name))
 
 
 @cache
@@ -24,6 +32,13 @@ def all_gpus() -> tuple[Gpu, ...]:
 def all_instances() -> tuple[Instance, ...]:
     """Every cloud instance of the catalogue."""
     return tuple(Instance.model_validate(row) for row in _table("instances.toml")["instance"])
+
+
+@cache
+def rented_gpus() -> frozenset[str]:
+    """The devices that some instance carries. Taken from the lines of the table: parsing it whole takes a third of the
+    time of a small estimate, and its other columns are rarely asked for."""
+    return frozenset(re.findall(r'^gpu = "([^"]*)"', _text("instances.toml"), re.MULTILINE))
 
 
 def instances_with(gpu_id: str) -> tuple[Instance, ...]:
@@ -76,6 +91,24 @@ def usable_bytes(gpu: Gpu) -> int:
     if gpu.kind == "mig-slice" and gpu.smi_mib is not None:
         return int(gpu.smi_mib * MIB)
     return int(total_bytes(gpu) * visible_share(gpu).share)
+
+
+def next_smaller(gpu: Gpu) -> Gpu | None:
+    """The largest device for rent that leaves clearly less than this one, of the same vendor; None for the smallest."""
+    rented = rented_gpus()
+    most = usable_bytes(gpu) * 0.9
+    smaller = [
+        other
+        for other in all_gpus()
+        if other.vendor == gpu.vendor
+        and other.kind == "gpu"
+        and other.id in rented
+        and usable_bytes(other) < most
+        and float(other.compute_capability or 0) >= OLDEST_OFFERED
+    ]
+    # Of equal sizes the one that leaves least: what fits there fits on the others.
+    largest = max((other.memory_gb for other in smaller), default=None)
+    return min((other for other in smaller if other.memory_gb == largest), key=usable_bytes, default=None)
 
 
 def context_range(gpu: Gpu | None) -> MibRange:

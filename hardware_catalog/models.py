@@ -41,6 +41,11 @@ class Gpu(Row):
     device_names: tuple[str, ...] = ()
     source: str
 
+    @property
+    def kernels(self) -> str:
+        """Whose kernels it runs, as compilers name them: `sm80` and the like; Ampere's where no capability is known."""
+        return f"sm{self.compute_capability.replace('.', '')}" if self.compute_capability else "sm80"
+
 
 class Instance(Row):
     """A cloud instance type; `id` is `provider/name`, the price is in US dollars an hour on the date given."""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from hardware_catalog.catalogue import all_gpus, all_instances
+from hardware_catalog.catalogue import all_gpus, all_instances, usable_bytes
 from hardware_catalog.models import Gpu
 
 # What a bare family name means. SkyPilot, Modal, Vertex AI and GKE all sell the 40 GB card as plain "A100" and the
@@ -64,6 +64,7 @@ PLAIN_NAMES = {
 # Words that people leave where a device would stand: no device is meant.
 NO_DEVICE = frozenset({"unspecified", "unknown", "any", "none", "n/a"})
 
+_SIZE_ALONE = re.compile(r"(\d+)\s*gi?b(?:\s+(?:gpu|card|vram))?")
 _COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
 _COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
 _NOISE = re.compile(r"nvidia|tesla|geforce|generation|graphics|accelerator|instinct|\bamd\b|radeon", re.IGNORECASE)
@@ -148,9 +149,20 @@ def parse_gpu(name: str) -> GpuRequest:
         found = _instance_names().get(text)
         if found is not None:
             gpu_id, count = found
+    sized = _SIZE_ALONE.fullmatch(text.strip())
+    if gpu_id is None and sized is not None:
+        gpu_id = _smallest_of(float(sized.group(1)))
     if gpu_id is None or gpu_id not in _by_id():
         raise UnknownGPU(name, _closest(compact))
     return GpuRequest(_by_id()[gpu_id], max(1, count))
+
+
+def _smallest_of(memory_gb: float) -> str | None:
+    """The single device of this size that leaves least: what fits there fits on any of them."""
+    same = [g for g in all_gpus() if g.memory_gb == memory_gb and g.kind == "gpu" and g.compute_capability]
+    current = [g for g in same if float(g.compute_capability or 0) >= 7.5]
+    found = min(current or same, key=usable_bytes, default=None)
+    return None if found is None else found.id
 
 
 def find_gpu(name: str) -> Gpu:

@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from bot import messages
 from bot.demo.markup import FENCE, for_terminal
 from bot.demo.shown import Shown, Thread
 from bot.standin import CheckRun
@@ -28,7 +29,8 @@ def show(console: Console, shown: Shown) -> None:
     heading = Text.assemble(
         (pull.title, "bold"), (f"  #{pull.number}\n", "dim"),
         (f"{pull.author} wants to merge into {pull.base} from {pull.head}   ", ""),
-        (f"+{additions} ", "green"), (f"−{deletions}", "red"), (f"   {len(shown.files)} files", "dim"),
+        (f"+{additions} ", "green"), (f"−{deletions}", "red"),
+        (f"   {messages.count(len(shown.files), 'file')}", "dim"),
     )  # fmt: skip
     console.print(Panel(heading, title=f"Pull request · {pull.repository.full_name}", title_align="left"))
     if shown.check is not None:

@@ -16,6 +16,7 @@ from typing import Protocol
 from bot.github.models import ChangedFile
 from bot.review.exchange import Content, Estimate, Request
 from bot.review.reading import Sides
+from bot.review.results import ResultFolders
 from engine.findings import FailedFile, ReviewReport
 from engine.settings import Settings
 
@@ -99,11 +100,15 @@ class _Material:
     head: dict[str, str]
     changed: Sequence[ChangedFile]
     settings: Settings
+    results_folder: str = ""
 
     @classmethod
-    def of(cls, sides: Sides, changed: Sequence[ChangedFile], settings: Settings) -> _Material:
+    def of(
+        cls, sides: Sides, changed: Sequence[ChangedFile], settings: Settings, results_folder: str = ""
+    ) -> _Material:
         contents: dict[str, Content] = {}
-        return cls(contents, _keyed(sides.base, contents), _keyed(sides.head, contents), changed, settings)
+        base, head = _keyed(sides.base, contents), _keyed(sides.head, contents)
+        return cls(contents, base, head, changed, settings, results_folder)
 
     def request(
         self,
@@ -123,15 +128,23 @@ class _Material:
             head={path: key for path, key in self.head.items() if path not in without},
             changed=tuple(file for file in files if file.filename not in without),
             settings=settings,
+            results_folder=self.results_folder,
         )
 
 
 class ProcessAnalyst:
     """Analyses in a fresh process each time. At most `processes` run at once."""
 
-    def __init__(self, limits: Limits, processes: int = 2, module: str = "bot.review.analyst") -> None:
-        """`module` is what each process runs."""
+    def __init__(
+        self,
+        limits: Limits,
+        processes: int = 2,
+        module: str = "bot.review.analyst",
+        results: ResultFolders | None = None,
+    ) -> None:
+        """`module` is what each process runs; `results` is where they keep what they found."""
         self._limits = limits
+        self._results = results
         self._module = module
         self._gate = asyncio.Semaphore(processes)
 
@@ -141,7 +154,10 @@ class ProcessAnalyst:
         Where the whole breaks, the memory estimate is left out first. Where that does not help, the file that breaks
         it is found by halving, and the rest goes without it.
         """
-        material = _Material.of(sides, changed, settings)
+        folder = ""
+        if self._results is not None and sides.repository:
+            folder = str(await asyncio.to_thread(self._results.of, sides.repository))
+        material = _Material.of(sides, changed, settings, folder)
         outcome = await self._run(material.request(self._limits), self._limits)
         if outcome.report is not None:
             return Analysis(outcome.report)

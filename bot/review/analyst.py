@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import resource
 import sys
+from pathlib import Path
 from typing import cast, get_args
 
 from bot.github.models import ChangedFile
@@ -17,6 +18,7 @@ from engine.check import SOURCE_SUFFIXES
 from engine.diff import FileDiff, Status
 from engine.entry_scripts import entry_scripts
 from engine.findings import ReviewReport
+from engine.kept import FolderStore
 from engine.project import Project
 from engine.review import review
 
@@ -39,6 +41,7 @@ def analyse(request: Request) -> ReviewReport:
         changed=[_difference(file, request) for file in request.changed],
         settings=request.settings,
         gpus=request.gpus,
+        store=FolderStore(Path(request.results_folder)) if request.results_folder else None,
     )
 
 

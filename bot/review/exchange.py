@@ -47,6 +47,8 @@ class Request(BaseModel):
     settings: Settings
     gpus: tuple[str, ...] = ()
     overrides: dict[str, str] = {}
+    results_folder: str = ""
+    """Where results of this repository are kept; empty: nowhere."""
     task: Literal["review", "estimate"] = "review"
 
 

@@ -30,6 +30,8 @@ class Sides:
     left_out: Sequence[str] = ()
     truncated: bool = False
     """GitHub did not list the whole tree."""
+    repository: str = ""
+    """Whose files these are, `owner/name`."""
 
 
 class Blobs:
@@ -93,6 +95,7 @@ async def read_sides(
         head=_contents(head, contents),
         left_out=head.left_out,
         truncated=head_tree.truncated or base_tree.truncated,
+        repository=f"{repository.owner}/{repository.name}",
     )
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
 from bot.standin.state import Json, Repository, stamp
-
-if TYPE_CHECKING:
-    from bot.standin.server import StandIn
+from bot.standin.world import World
 
 REPOSITORY_LINKS = {
     "archive_url": "/{archive_format}{/ref}",
@@ -56,7 +53,7 @@ def user_id(login: str) -> int:
 
 
 class AccountDocuments:
-    def __init__(self, github: StandIn) -> None:
+    def __init__(self, github: World) -> None:
         self.github = github
 
     @property

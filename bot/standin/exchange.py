@@ -1,25 +1,20 @@
-"""What passes between the gate and an operation: the request as understood, the answer, and the refusal."""
+"""What passes between the gate and an operation: the request as understood, and the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.standin.description import Operation
+from bot.standin.documents import Documents
+from bot.standin.limits import Limits
+from bot.standin.refusals import invalid, not_found
 from bot.standin.state import Json, PullRequest, Repository, Token
-
-if TYPE_CHECKING:
-    from bot.standin.server import StandIn
+from bot.standin.world import World
 
 LONGEST_BODY = 65_536
 """Characters that a comment, a review or a review comment may hold."""
-
-
-SECONDARY = (
-    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. "
-    "If you reach out to GitHub Support for help, please include the request ID."
-)
 
 
 @dataclass
@@ -31,32 +26,11 @@ class Answer:
     content_type: str = "application/json; charset=utf-8"
 
 
-class Refused(Exception):
-    """GitHub says no. ``errors`` are objects with a code, or plain strings where GitHub uses those."""
-
-    def __init__(self, status: int, message: str, errors: Sequence[Json | str] = (), **headers: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.errors = list(errors)
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-
-def not_found() -> Refused:
-    return Refused(404, "Not Found")
-
-
-def forbidden() -> Refused:
-    return Refused(403, "Resource not accessible by integration")
-
-
-def invalid(*errors: Json | str, message: str = "Validation Failed") -> Refused:
-    return Refused(422, message, errors)
-
-
 @dataclass
 class Request:
-    github: StandIn
+    github: World
+    documents: Documents
+    limits: Limits
     operation: Operation
     parameters: dict[str, str]
     query: dict[str, str]

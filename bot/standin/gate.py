@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
 from bot.standin import graphql_api
 from bot.standin.description import Operation, find_operation
-from bot.standin.exchange import HANDLERS, SECONDARY, Answer, Refused, Request, forbidden, invalid, not_found
+from bot.standin.documents import Documents
+from bot.standin.exchange import HANDLERS, Answer, Request
+from bot.standin.faults import UNICORN, Faults, GraphqlLimit, HtmlError
+from bot.standin.limits import Limits
+from bot.standin.refusals import Refused, forbidden, invalid, not_found
 from bot.standin.state import Call, Json, Repository, Token
+from bot.standin.webhooks import Webhooks
+from bot.standin.world import World
 
-if TYPE_CHECKING:
-    from bot.standin.server import StandIn
-
-UNICORN = (
-    "<!DOCTYPE html><html><head><title>Unicorn!</title></head>"
-    "<body><p>This page is taking too long to load.</p></body></html>"
-)
-SECONDARY_WAIT_SECONDS = 60
 DOCUMENTATION = "https://docs.github.com/rest"
 
 
@@ -48,17 +45,13 @@ def without(document: Any, names: frozenset[str]) -> Any:
     return document
 
 
-class HtmlError(Exception):
-    """An answer from the load balancer: no JSON."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
-
-
 class Gate:
-    def __init__(self, github: StandIn) -> None:
+    def __init__(self, github: World, documents: Documents, limits: Limits, webhooks: Webhooks) -> None:
         self.github = github
+        self.documents = documents
+        self.limits = limits
+        self.webhooks = webhooks
+        self.faults = Faults(github)
 
     async def handle(self, http: web.Request) -> web.StreamResponse:
         path = http.path
@@ -82,17 +75,17 @@ class Gate:
         """One request from fault to log."""
         github = self.github
         raw = await http.read()
-        fault = github.take_fault(name)
+        fault = self.faults.take(name)
         body: Any = None
         token: Token | None = None
         try:
             if fault is not None and fault != "lost-answer":
-                self.fail(fault, http)
+                self.faults.fail(fault, http)
             body = self.json(raw)
             token = self.identify(http, operation)
-            github.spend(token, creates=operation is not None and operation.name in CREATES_CONTENT)
+            self.limits.spend(token, creates=operation is not None and operation.name in CREATES_CONTENT)
             if operation is None:
-                answer = graphql_api.execute(github, token, body)
+                answer = graphql_api.execute(github, self.limits, token, body)
             else:
                 answer = self.carry_out(http, operation, parameters, body, token)
             if fault == "lost-answer":
@@ -110,12 +103,12 @@ class Gate:
         response = self.response(http, answer)
         counted = response.status != 304 and name != "rate-limit/get"
         if not counted:
-            github.give_back(token)
+            self.limits.give_back(token)
         for header, value in self.limit_headers(token).items():
             response.headers.setdefault(header, value)
         github.log.append(Call(name, http.method, http.path_qs, response.status, body, counted))
         while github.redelivery_queue:
-            await github.redeliver(github.redelivery_queue.pop(0))
+            await self.webhooks.redeliver(github.redelivery_queue.pop(0))
         return response
 
     def json(self, raw: bytes) -> Any:
@@ -169,6 +162,8 @@ class Gate:
             raise not_found()
         request = Request(
             github=self.github,
+            documents=self.documents,
+            limits=self.limits,
             operation=operation,
             parameters=parameters,
             query=dict(http.query),
@@ -215,38 +210,8 @@ class Gate:
         body["status"] = str(refusal.status)
         return Answer(refusal.status, body, dict(refusal.headers))
 
-    def fail(self, fault: str, http: web.Request) -> None:
-        now = int(self.github.clock())
-        match fault:
-            case "secondary":
-                raise Refused(403, SECONDARY, Retry_After=str(SECONDARY_WAIT_SECONDS))
-            case "secondary-silent":
-                raise Refused(403, SECONDARY)
-            case "secondary-429":
-                raise Refused(429, SECONDARY, Retry_After=str(SECONDARY_WAIT_SECONDS))
-            case "primary" | "primary-403":
-                status = 429 if fault == "primary" else 403
-                left = {"X_RateLimit_Remaining": "0", "X_RateLimit_Reset": str(now + 600)}
-                raise Refused(status, f"API rate limit exceeded for installation ID {self.github.app.id}.", **left)
-            case "502":
-                raise HtmlError(502)
-            case "500":
-                raise Refused(500, "Server Error")
-            case "401":
-                raise Refused(401, "Bad credentials")
-            case "404":
-                raise not_found()
-            case "timeout":
-                if http.transport is not None:
-                    http.transport.close()
-                raise asyncio.CancelledError
-            case "graphql-limit":
-                raise GraphqlLimit
-            case _:
-                raise ValueError(f"unknown fault {fault!r}")
-
     def limit_headers(self, token: Token | None) -> dict[str, str]:
-        state = self.github.limit_state(token)
+        state = self.limits.state(token)
         return {f"X-RateLimit-{name.title()}": str(value) for name, value in state.items()}
 
     def response(self, http: web.Request, answer: Answer) -> web.StreamResponse:
@@ -272,12 +237,3 @@ class Gate:
         sha = self.github.resolve_revision(repository, ref)
         content = repository.git.archive(sha, f"{owner}-{name}-{sha[:7]}")
         return web.Response(body=content, content_type="application/x-gzip")
-
-
-class GraphqlLimit(Refused):
-    """GraphQL reports its primary limit with status 200."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            200, "API rate limit exceeded", [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]
-        )

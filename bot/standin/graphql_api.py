@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphql import GraphQLError, GraphQLSchema, build_schema, graphql_sync
 
-from bot.standin.exchange import Answer, Refused
+from bot.standin.exchange import Answer
 from bot.standin.git import GitFolder, UnknownRevision
+from bot.standin.limits import Limits
+from bot.standin.refusals import Refused
 from bot.standin.state import Comment, Json, PullRequest, Repository, Review, ReviewComment, Token, stamp
-
-if TYPE_CHECKING:
-    from bot.standin.server import StandIn
+from bot.standin.world import World
 
 LONGEST_BLOB_BYTES = 512_000
 """``text`` is cut here without a word; only ``isTruncated`` tells (undocumented, measured at about 500 KB)."""
@@ -30,7 +30,7 @@ def refused(kind: str, message: str) -> GraphQLError:
     return GraphQLError(message, extensions={"type": kind})
 
 
-def execute(github: StandIn, token: Token | None, body: Any) -> Answer:
+def execute(github: World, limits: Limits, token: Token | None, body: Any) -> Answer:
     """Errors come with status 200, their ``type`` beside the message, the rest of the data intact."""
     if not isinstance(body, dict) or not isinstance(body.get("query"), str):
         return Answer(400, {"message": "A query attribute must be specified and must be a string."})
@@ -39,7 +39,7 @@ def execute(github: StandIn, token: Token | None, body: Any) -> Answer:
     result = graphql_sync(
         schema(),
         body["query"],
-        root_value=Root(github, token).fields(),
+        root_value=Root(github, limits.state(token), token).fields(),
         variable_values=body.get("variables") or {},
         operation_name=body.get("operationName"),
     )
@@ -65,12 +65,13 @@ def error_document(error: GraphQLError) -> Json:
 class Root:
     """Resolvers as dictionaries of values and functions, the form that the executor reads by itself."""
 
-    def __init__(self, github: StandIn, token: Token) -> None:
+    def __init__(self, github: World, limit: Json, token: Token) -> None:
         self.github = github
+        self.limit = limit
         self.token = token
 
     def fields(self) -> Json:
-        limit = self.github.limit_state(self.token)
+        limit = self.limit
         cost = {"cost": 1, "nodeCount": 0, "limit": limit["limit"], "used": limit["used"]}
         return {
             "repository": self.repository,

@@ -1,105 +1,39 @@
-"""``StandIn``: the server, its state, and what tests and the demo do with them."""
+"""``StandIn``: the world behind a server, with its webhooks, its limits and the faults that a test asks for."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import InitVar, dataclass
 from typing import Any, Self
 
-from aiohttp import ClientSession, web
+from aiohttp import web
 
 from bot.standin import operations as _operations  # noqa: F401  registers the operations
-from bot.standin.anchors import anchor, moved
-from bot.standin.app import App, installation_token
 from bot.standin.documents import Documents
-from bot.standin.exchange import SECONDARY, Refused, not_found
 from bot.standin.gate import Gate
-from bot.standin.git import GitFolder, UnknownRevision
-from bot.standin.state import (
-    Call,
-    CheckRun,
-    CheckSuite,
-    Comment,
-    Delivery,
-    PullRequest,
-    Reaction,
-    Repository,
-    Review,
-    ReviewComment,
-    Token,
-)
+from bot.standin.limits import Limits
+from bot.standin.state import Delivery
 from bot.standin.webhooks import Webhooks
+from bot.standin.world import World
 
-API_VERSIONS = ("2022-11-28", "2026-03-10")
 
-
-class StandIn:
+@dataclass(kw_only=True, eq=False)
+class StandIn(World):
     """GitHub for a test or a demo; see the package's docstring for the whole interface."""
 
-    def __init__(
-        self,
-        *,
-        app: App | None = None,
-        webhook_url: str | None = None,
-        clock: Callable[[], float] = time.time,
-        enterprise: bool = False,
-        permissions: dict[str, str] | None = None,
-        api_versions: Sequence[str] = API_VERSIONS,
-        hourly_limit: int = 5000,
-        most_tree_entries: int = 100_000,
-        content_limit: int | None = None,
-    ) -> None:
-        self.app = app or App()
-        if permissions is not None:
-            self.app.permissions = {"metadata": "read", **permissions}
-        self.webhook_url = webhook_url
-        self.clock = clock
-        self.prefix = "/api/v3" if enterprise else ""
-        self.graphql_path = "/api/graphql" if enterprise else "/graphql"
-        self.api_versions = tuple(api_versions)
-        self.hourly_limit = hourly_limit
-        self.most_tree_entries = most_tree_entries
-        self.content_limit = content_limit
-        self._created: list[float] = []
-        self._old_names: dict[str, Repository] = {}
-        self.repositories: list[Repository] = []
-        self.pulls: list[PullRequest] = []
-        self.suites: list[CheckSuite] = []
-        self.checks: list[CheckRun] = []
-        self.reviews: list[Review] = []
-        self.review_comments: list[ReviewComment] = []
-        self.comments: list[Comment] = []
-        self.reactions: list[Reaction] = []
-        self.deliveries: list[Delivery] = []
-        self.log: list[Call] = []
-        self.tokens: dict[str, Token] = {}
-        self.people: set[str] = {"octocat"}
-        self.manifest_codes: set[str] = {"standin-manifest-code"}
-        self.redelivery_queue: list[Delivery] = []
+    hourly_limit: InitVar[int] = 5000
+    content_limit: InitVar[int | None] = None
+
+    def __post_init__(self, permissions: dict[str, str] | None, hourly_limit: int, content_limit: int | None) -> None:
+        super().__post_init__(permissions)
         self.documents = Documents(self)
-        self.webhooks = Webhooks(self)
-        self._faults: list[tuple[str, str | None]] = []
-        self._spent: dict[int, tuple[float, int]] = {}
-        self._last_id = 1000
+        self.limits = Limits(self, hourly=hourly_limit, content=content_limit)
+        self.webhooks = Webhooks(self, self.documents)
+        self.gate = Gate(self, self.documents, self.limits, self.webhooks)
         self._runner: web.AppRunner | None = None
-        self._session: ClientSession | None = None
-        self.web_url = ""
-
-    # ---- the server
-
-    @property
-    def url(self) -> str:
-        """Base of the REST API, without a slash at the end."""
-        return f"{self.web_url}{self.prefix}"
-
-    @property
-    def graphql_url(self) -> str:
-        return f"{self.web_url}{self.graphql_path}"
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         application = web.Application(client_max_size=64 * 1024**2)
-        application.router.add_route("*", "/{path:.*}", Gate(self).handle)
+        application.router.add_route("*", "/{path:.*}", self.gate.handle)
         self._runner = web.AppRunner(application, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port).start()
@@ -108,8 +42,7 @@ class StandIn:
     async def close(self) -> None:
         for repository in self.repositories:
             repository.git.close()
-        if self._session is not None:
-            await self._session.close()
+        await self.webhooks.close()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -120,299 +53,9 @@ class StandIn:
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    @property
-    def session(self) -> ClientSession:
-        if self._session is None:
-            self._session = ClientSession(headers={"User-Agent": "GitHub-Hookshot/standin"})
-        return self._session
-
-    # ---- making state
-
-    def new_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
-
-    def add_repository(
-        self,
-        path: Path,
-        *,
-        owner: str = "acme",
-        name: str | None = None,
-        private: bool = False,
-        installed: bool = True,
-        default_branch: str | None = None,
-    ) -> Repository:
-        git = GitFolder(path)
-        same_owner = [entry.installation_id for entry in self.repositories if entry.owner == owner]
-        repository = Repository(
-            id=self.new_id(),
-            owner=owner,
-            name=name or path.resolve().name.removesuffix(".git"),
-            private=private,
-            default_branch=default_branch or git.default_branch(),
-            installation_id=same_owner[0] if same_owner else self.new_id(),
-            installed=installed,
-            git=git,
-        )
-        self.repositories.append(repository)
-        return repository
-
-    def open_pull(
-        self,
-        repository: Repository,
-        *,
-        base: str,
-        head: str,
-        title: str = "",
-        body: str = "",
-        author: str = "octocat",
-        draft: bool = False,
-        fork: bool = False,
-    ) -> PullRequest:
-        git = repository.git
-        self.people.add(author)
-        number = 1 + sum(pull.repository is repository for pull in self.pulls)
-        head_sha = git.commit_sha(head)
-        pull = PullRequest(
-            id=self.new_id(),
-            number=number,
-            repository=repository,
-            title=title or git.commit(head_sha).message.partition("\n")[0],
-            body=body,
-            author=author,
-            base=base,
-            base_sha=git.commit_sha(base),
-            head=head if git.is_branch(head) else f"change-{number}",
-            head_sha=head_sha,
-            draft=draft,
-            fork=fork,
-            opened_at=self.clock(),
-            updated_at=self.clock(),
-        )
-        self.pulls.append(pull)
-        if not fork:
-            self.suite_for(repository, head_sha)
-        return pull
-
-    def push(self, pull: PullRequest, head: str) -> None:
-        """Moves the head. Open comments follow their lines; where those changed, the comments are outdated."""
-        pull.previous_sha, pull.head_sha = pull.head_sha, pull.repository.git.commit_sha(head)
-        pull.updated_at = self.clock()
-        if not pull.fork:
-            self.suite_for(pull.repository, pull.head_sha)
-        for comment in self.review_comments:
-            if comment.pull is pull:
-                self.follow(comment)
-
-    def follow(self, comment: ReviewComment) -> None:
-        """Re-anchors a comment to the head of its pull request."""
-        pull = comment.pull
-        if comment.commit_sha == pull.head_sha or comment.line is None:
-            return
-        git = pull.repository.git
-        line, start = comment.line, comment.start_line
-        target: int | None = line
-        target_start = start
-        if comment.side == "RIGHT":
-            changes = {file.path: file for file in git.diff(comment.commit_sha, pull.head_sha)}
-            if (file := changes.get(comment.path)) is not None:
-                target = moved(file.patch, line) if file.patch else None
-                target_start = moved(file.patch, start) if file.patch and start is not None else None
-        place = anchor(pull.patch(comment.path), target, comment.side, target_start, comment.start_side)
-        if isinstance(place, str) or (start is not None and target_start is None):
-            comment.line = comment.start_line = comment.position = None
-            return
-        comment.line, comment.start_line, comment.position = target, target_start, place.position
-        comment.commit_sha, comment.diff_hunk = pull.head_sha, place.diff_hunk
-
-    def retarget(self, pull: PullRequest, base: str) -> None:
-        pull.base, pull.base_sha = base, pull.repository.git.commit_sha(base)
-        pull.updated_at = self.clock()
-
-    def close_pull(self, pull: PullRequest, merged: bool = False) -> None:
-        pull.state, pull.merged, pull.updated_at = "closed", merged, self.clock()
-
-    def mark_ready(self, pull: PullRequest) -> None:
-        pull.draft, pull.updated_at = False, self.clock()
-
-    def delete_fork(self, pull: PullRequest) -> None:
-        pull.fork_deleted = True
-
-    def add_comment(self, pull: PullRequest, author: str, body: str) -> Comment:
-        self.people.add(author)
-        now = self.clock()
-        comment = Comment(self.new_id(), pull, author, author.endswith("[bot]"), body, now, now)
-        self.comments.append(comment)
-        return comment
-
-    def edit_comment(self, comment: Comment, body: str) -> None:
-        comment.edits.append(comment.body)
-        comment.body, comment.updated_at = body, self.clock()
-
-    def add_reply(self, review_comment: ReviewComment, author: str, body: str) -> ReviewComment:
-        self.people.add(author)
-        return self.reply_to(review_comment, author, body)
-
-    def reply_to(self, top: ReviewComment, author: str, body: str) -> ReviewComment:
-        now, bot = self.clock(), author.endswith("[bot]")
-        review = Review(self.new_id(), top.pull, author, bot, "", "COMMENT", top.commit_sha, now)
-        comment = ReviewComment(
-            id=self.new_id(),
-            pull=top.pull,
-            review_id=review.id,
-            author=author,
-            is_bot=bot,
-            path=top.path,
-            body=body,
-            side=top.side,
-            line=top.line,
-            start_line=top.start_line,
-            start_side=top.start_side,
-            diff_hunk=top.diff_hunk,
-            position=top.position,
-            commit_sha=top.commit_sha,
-            original_commit_sha=top.original_commit_sha,
-            original_line=top.original_line,
-            original_start_line=top.original_start_line,
-            created_at=now,
-            updated_at=now,
-            in_reply_to=top.in_reply_to or top.id,
-            subject=top.subject,
-        )
-        review.comments.append(comment)
-        self.reviews.append(review)
-        self.review_comments.append(comment)
-        return comment
-
-    def thread(self, thread_id: str) -> list[ReviewComment]:
-        return [comment for comment in self.review_comments if comment.thread_id == thread_id]
-
-    def resolve(self, review_comment: ReviewComment, by: str | None) -> None:
-        """Resolves the thread of a comment; ``by=None`` opens it again."""
-        for comment in self.thread(review_comment.thread_id):
-            comment.resolved_by = by
-
-    def rename(self, repository: Repository, name: str) -> None:
-        """Gives a repository a new name; the old one redirects."""
-        self._old_names[repository.full_name.lower()] = repository
-        repository.name = name
-
-    def renamed(self, owner: str, name: str) -> Repository | None:
-        return self._old_names.get(f"{owner}/{name}".lower())
-
-    def set_permission(self, repository: Repository, login: str, role: str) -> None:
-        self.people.add(login)
-        repository.permissions[login] = role
-
-    def suite_for(self, repository: Repository, sha: str) -> CheckSuite:
-        for suite in self.suites:
-            if suite.repository is repository and suite.head_sha == sha:
-                return suite
-        branches = [pull.head for pull in self.pulls if pull.head_sha == sha and not pull.fork]
-        suite = CheckSuite(self.new_id(), repository, sha, branches[0] if branches else None, self.clock())
-        self.suites.append(suite)
-        return suite
-
-    # ---- credentials and limits
-
-    def jwt(self, seconds: int = 540) -> str:
-        return self.app.sign(self.clock(), seconds)
-
-    def installation_token(self, repository: Repository, permissions: dict[str, str] | None = None) -> str:
-        granted = {"metadata": "read", **(self.app.permissions if permissions is None else permissions)}
-        value = installation_token(self.app.id)
-        self.tokens[value] = Token(value, repository.installation_id, granted, None, self.clock() + 3600)
-        return value
-
-    def expire_tokens(self) -> None:
-        for token in self.tokens.values():
-            token.expires_at = 0
-
-    def installations(self) -> list[int]:
-        return sorted({entry.installation_id for entry in self.repositories if entry.installed})
-
-    def installation_owner(self, installation_id: int) -> str:
-        return next(entry.owner for entry in self.repositories if entry.installation_id == installation_id)
-
-    def reaches(self, token: Token, repository: Repository) -> bool:
-        chosen = token.repository_ids
-        return (
-            repository.installed
-            and repository.installation_id == token.installation_id
-            and (chosen is None or repository.id in chosen)
-        )
-
-    def find_repository(self, owner: str, name: str) -> Repository | None:
-        wanted = f"{owner}/{name}".lower()
-        return next((entry for entry in self.repositories if entry.full_name.lower() == wanted), None)
-
-    def resolve_revision(self, repository: Repository, revision: str) -> str:
-        """A commit by sha, branch, ``refs/...`` or ``refs/pull/N/head``; a refusal with 404 where there is none."""
-        parts = revision.split("/")
-        if parts[:2] == ["refs", "pull"] and parts[3:] == ["head"]:
-            heads = [
-                entry.head_sha
-                for entry in self.pulls
-                if entry.repository is repository and str(entry.number) == parts[2]
-            ]
-            if heads:
-                return heads[0]
-        try:
-            return repository.git.commit_sha(revision)
-        except UnknownRevision:
-            raise not_found() from None
-
-    def spend(self, token: Token | None, *, creates: bool = False) -> None:
-        """Counts a request against the hour of its installation; refuses it when the hour is used up."""
-        now = self.clock()
-        if creates and self.content_limit is not None:
-            self._created = [moment for moment in self._created if moment > now - 60]
-            if len(self._created) >= self.content_limit:
-                raise Refused(403, SECONDARY, Retry_After="60")
-            self._created.append(now)
-        if token is None:
-            return
-        start, used = self._hour(token)
-        if used >= self.hourly_limit:
-            raise Refused(403, f"API rate limit exceeded for installation ID {token.installation_id}.")
-        self._spent[token.installation_id] = (start, used + 1)
-
-    def give_back(self, token: Token | None) -> None:
-        if token is not None:
-            start, used = self._hour(token)
-            self._spent[token.installation_id] = (start, max(0, used - 1))
-
-    def _hour(self, token: Token) -> tuple[float, int]:
-        start, used = self._spent.get(token.installation_id, (self.clock(), 0))
-        return (start, used) if self.clock() < start + 3600 else (self.clock(), 0)
-
-    def limit_state(self, token: Token | None) -> dict[str, Any]:
-        start, used = (self.clock(), 0) if token is None else self._hour(token)
-        limit = self.hourly_limit
-        return {"limit": limit, "used": used, "remaining": limit - used, "reset": int(start + 3600), "resource": "core"}
-
-    # ---- faults
-
     def refuse_next(self, *faults: str, operation: str | None = None) -> None:
-        self._faults.extend((fault, operation) for fault in faults)
-
-    def take_fault(self, operation: str) -> str | None:
-        for entry in self._faults:
-            fault, wanted = entry
-            if fault == "graphql-limit":
-                wanted = "graphql"
-            if wanted in (None, operation):
-                self._faults.remove(entry)
-                return fault
-        return None
-
-    def stale_reads(self, pull: PullRequest, count: int) -> None:
-        pull.stale_reads = count
-
-    def calls(self, operation: str) -> list[Call]:
-        return [call for call in self.log if call.operation == operation]
-
-    # ---- webhooks
+        """Queues faults for the next requests, of one operation or of any."""
+        self.gate.faults.ask(*faults, operation=operation)
 
     async def deliver(self, event: str, action: str | None = None, **subject: Any) -> Delivery:
         return await self.webhooks.deliver(event, action, **subject)

@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import json
 import uuid
-from typing import TYPE_CHECKING
 
-from aiohttp import ClientError, ClientTimeout
+from aiohttp import ClientError, ClientSession, ClientTimeout
 
+from bot.standin.documents import Documents
 from bot.standin.state import (
     CheckRun,
     CheckSuite,
@@ -20,9 +20,7 @@ from bot.standin.state import (
     Repository,
     ReviewComment,
 )
-
-if TYPE_CHECKING:
-    from bot.standin.server import StandIn
+from bot.standin.world import World
 
 ANSWER_SECONDS = 10
 """GitHub cuts the connection after ten seconds."""
@@ -30,8 +28,20 @@ NOBODY_ANSWERED = 502
 
 
 class Webhooks:
-    def __init__(self, github: StandIn) -> None:
+    def __init__(self, github: World, documents: Documents) -> None:
         self.github = github
+        self.documents = documents
+        self._session: ClientSession | None = None
+
+    @property
+    def session(self) -> ClientSession:
+        if self._session is None:
+            self._session = ClientSession(headers={"User-Agent": "GitHub-Hookshot/standin"})
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
     def signed(self, event: str, payload: Json, guid: str | None = None) -> tuple[dict[str, str], bytes]:
         body = json.dumps(payload).encode()
@@ -77,32 +87,30 @@ class Webhooks:
         if pull is not None and event.startswith("pull_request"):
             payload.update(self.pull_payload(event, action, pull))
         if comment is not None:
-            payload.update(
-                issue=self.github.documents.issue(comment.pull), comment=self.github.documents.comment(comment)
-            )
+            payload.update(issue=self.documents.issue(comment.pull), comment=self.documents.comment(comment))
         if review_comment is not None:
             payload.update(self.thread_payload(event, review_comment))
         if check_run is not None:
-            suite = self.github.documents.check_suite(check_run.suite)
+            suite = self.documents.check_suite(check_run.suite)
             del suite["repository"]
-            payload["check_run"] = {**self.github.documents.check_run(check_run), "check_suite": suite}
+            payload["check_run"] = {**self.documents.check_run(check_run), "check_suite": suite}
         elif check_suite is not None:
-            payload["check_suite"] = self.github.documents.check_suite(check_suite)
+            payload["check_suite"] = self.documents.check_suite(check_suite)
             del payload["check_suite"]["repository"]
         payload.update(self.other_payload(event, action, repository))
         if changes is not None:
             payload["changes"] = changes
         if event not in ("installation", "installation_repositories"):
-            payload["repository"] = self.github.documents.repository(repository)
+            payload["repository"] = self.documents.repository(repository)
             installation: Json = {"id": repository.installation_id, "node_id": f"MDI{repository.installation_id}"}
             payload.setdefault("installation", installation)
-            payload["organization"] = self.github.documents.organization(repository.owner)
-        payload["sender"] = self.github.documents.user(sender)
+            payload["organization"] = self.documents.organization(repository.owner)
+        payload["sender"] = self.documents.user(sender)
         payload.update(extra or {})
         return await self.send(event, action, payload, repository, guid or str(uuid.uuid4()), lose=lose)
 
     def pull_payload(self, event: str, action: str | None, pull: PullRequest) -> Json:
-        payload: Json = {"pull_request": self.github.documents.pull(pull)}
+        payload: Json = {"pull_request": self.documents.pull(pull)}
         if event == "pull_request":
             payload["number"] = pull.number
             if action == "synchronize":
@@ -112,13 +120,13 @@ class Webhooks:
     def thread_payload(self, event: str, comment: ReviewComment) -> Json:
         if event == "pull_request_review_thread":
             rows = self.github.thread(comment.thread_id)
-            shown = [self.github.documents.review_comment(row) for row in rows]
+            shown = [self.documents.review_comment(row) for row in rows]
             return {"thread": {"node_id": comment.thread_id, "comments": shown}}
-        return {"comment": self.github.documents.review_comment(comment)}
+        return {"comment": self.documents.review_comment(comment)}
 
     def other_payload(self, event: str, action: str | None, repository: Repository) -> Json:
         """What the events carry that have no object of their own in the state."""
-        documents = self.github.documents
+        documents = self.documents
         short = {"id": repository.id, "node_id": f"R_{repository.id}", "name": repository.name}
         short.update(full_name=repository.full_name, private=repository.private)
         if event == "installation":
@@ -221,7 +229,7 @@ class Webhooks:
         headers, body = self.signed(delivery.event, delivery.payload, delivery.guid)
         timeout = ClientTimeout(total=ANSWER_SECONDS)
         try:
-            async with self.github.session.post(
+            async with self.session.post(
                 self.github.webhook_url, data=body, headers=headers, timeout=timeout
             ) as answer:
                 delivery.status_code, delivery.answer = answer.status, await answer.text()

@@ -21,7 +21,11 @@ class WrongUse(Exception):
 def add_gpus(parser: argparse.ArgumentParser) -> None:
     """`--gpu NAME`, repeatable."""
     parser.add_argument(
-        "--gpu", action="append", default=[], metavar="NAME", help="a device the run has to fit; may be repeated"
+        "--gpu",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a device the run has to fit, or `here` for those of this machine; may be repeated",
     )
 
 
@@ -32,8 +36,10 @@ def known_gpus(names: Sequence[str]) -> tuple[str, ...]:
     """
     if not names:
         return ()
+    from engine.cli.local_devices import HERE, devices_here
     from hardware_catalog import UnknownGPU, names_no_gpu, parse_gpu
 
+    names = [each for name in names for each in (devices_here() if name == HERE else (name,))]
     names = [name for name in names if not names_no_gpu(name)]
     for name in names:
         try:

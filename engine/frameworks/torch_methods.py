@@ -71,8 +71,17 @@ MODULE_METHODS = frozenset(
         "enable_adapters",
         "get_memory_footprint",
         "get_nb_trainable_parameters",
+        "get_extra_state",
+        "extra_repr",
+        "tokenize",
     ]
 )
+#: How libraries begin the names of methods that change or describe a module: torch.nn.Module's own registrations,
+#: transformers' PreTrainedModel, PEFT's tuners and timm's models. What they return carries no graph.
+DESCRIBING = (
+    "register_", "add_", "set_", "enable_", "disable_", "load_", "save_", "delete_", "remove_", "is_", "has_",
+    "print_", "named_", "freeze", "unfreeze", "reset_", "init_", "merge_", "unmerge_", "create_", "update_", "list_",
+)  # fmt: skip
 #: Names that only tensors have among what training code touches.
 TENSOR_METHODS = frozenset([
     "mean", "sum", "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "flatten", "softmax",
@@ -95,3 +104,8 @@ TENSOR_METHODS = frozenset([
     "to_dense", "to_sparse", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "xlogy",
     "renorm", "cuda",
 ])  # fmt: skip
+
+
+def computes(method: str) -> bool:
+    """Whether a module's method of that name may be a pass through the network, as far as its name tells."""
+    return method not in MODULE_METHODS and not method.startswith(DESCRIBING)

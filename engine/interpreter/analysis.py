@@ -143,8 +143,9 @@ class Interpreter(Loading):
                 function = self.bind_method(function, receiver)
             wrapped = self._decorated(function, function.node)
             if isinstance(wrapped, FunctionValue):
-                in_context = wrapped.node is function.node and receiver is not None
-                function = self.bind_method(wrapped, receiver) if in_context and receiver is not None else wrapped
+                if wrapped.node is function.node:
+                    wrapped.bound = function.bound
+                function = wrapped
             inner = self.new_frame(function)
             self._symbolic_parameters(inner, function)
             self._passed_by_framework(inner, function)

@@ -21,6 +21,8 @@ from engine.trace.values import (
     Value,
 )
 
+#: The attribute of a `defaultdict` that holds what it calls for a missing key.
+DEFAULT_FACTORY = "default_factory"
 _BUILTINS = frozenset(dir(builtins))
 #: Tensor attributes that are neither tensors nor carry a graph.
 _METADATA = frozenset(
@@ -29,8 +31,7 @@ _METADATA = frozenset(
 
 
 _TRAINER_ATTRIBUTES = {"accelerator": "accelerator", "processing_class": "tokenizer", "tokenizer": "tokenizer"}
-"""What a Hugging Face Trainer makes or keeps in its constructor: `Trainer.__init__`, `create_accelerator_and_postprocess`.
-"""
+"""What a Hugging Face Trainer makes or keeps in its constructor."""
 
 
 class Attributes(Machine):
@@ -191,6 +192,8 @@ class Attributes(Machine):
             made.about, made.role = frozenset(["world-size"]), "number"
         if value.role == "module" and op == "attribute":
             made.role = self._role_of_module_attribute(value, name)
+            if made.role == "parameter" and value.requires_grad is False:
+                made.requires_grad = False
         if value.role == "loader" and name in ("sampler", "batch_sampler", "dataset"):
             known = value.keywords.get(name)
             if known is not None and not (known.is_constant and known.constant is None):
@@ -250,6 +253,9 @@ class Attributes(Machine):
         elif value.op in ("parameter-of-function", "attribute", "unknown") and value.role is None:
             made.op = "attribute"
             made.callee = value
+        if index.op == "compare":
+            # A mask: how much is taken is known only at run time.
+            made.keywords = {"mask": index}
         made.about = value.about
         if value.role in ("optimizer", "scheduler") and value.op == "optimizers":
             made.role = value.role
@@ -283,24 +289,30 @@ class Attributes(Machine):
                 return value.entries[key]
             if isinstance(key, int) and not value.open and -len(value.items) <= key < len(value.items):
                 return value.items[key]
+        made = self._made_for_missing(value, index, node)
+        if made is not None:
+            return made
         if index.op == "slice":
             part = self.container(node, value.shape_name, value.items)
             part.open, part.parents = True, (value,)
             return part
-        if value.default is not None and (index.is_constant or not value.elements()):
-            return self._missing_item(value, value.default, index, node)
         return self.item_among(value, node)
 
-    def _missing_item(self, value: Container, factory: Value, index: Value, node: ast.AST) -> Value:
-        """What a `defaultdict` makes for a key that it does not have: it is as old as the dict."""
+    def _made_for_missing(self, value: Container, index: Value, node: ast.AST) -> Value | None:
+        """What a `defaultdict` makes for a key that it does not hold."""
+        factory = value.attributes.get(DEFAULT_FACTORY)
+        if factory is None:
+            return None
+        key = index.constant if index.is_constant else "?" + index.name
+        if key in value.entries:
+            return value.entries[key]
         made = self.call(factory, [], {}, node)
+        if isinstance(key, str | int):
+            value.entries[key] = made
+            value.open = True
         made.loops, made.iterations = value.loops, value.iterations
         if isinstance(made, Container):
             made.held_as = value.held_as
-        if index.is_constant and isinstance(index.constant, str | int):
-            value.entries[index.constant] = made
-        else:
-            value.items.append(made)
         value.parents = (*value.parents, made)
         return made
 
@@ -352,9 +364,14 @@ class Attributes(Machine):
             return self.make(node, "loop-index", (value,), role="number", name="index")
         if value.op in ("iter", "tqdm", "passthrough") and value.parents:
             return self.element_of(value.parents[0], node)
-        if value.op in ("named_parameters", "named_buffers"):
+        if value.op == "named_parameters":
             name = self.make(node, "name", role="string")
             return self.container(node, "tuple", [name, self._parameter_element(value, node)])
+        if value.op in ("buffers", "named_buffers"):
+            buffer = self.make(node, "element", (value,), role="tensor", detached="buffers", member_of=value)
+            if value.op == "buffers":
+                return buffer
+            return self.container(node, "tuple", [self.make(node, "name", role="string"), buffer])
         if value.role == "parameters":
             return self._parameter_element(value, node)
         if value.op in ("modules", "children", "named_modules", "named_children"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from engine.interpreter.attributes import DEFAULT_FACTORY
 from engine.interpreter.statements import Statements
 from engine.trace import events
 from engine.trace.values import Container, Value
@@ -89,18 +90,20 @@ class BuiltinCalls(Statements):
             return self.make(node, name, tuple(a), role="file", detached=name)
         return self.make(node, name, tuple(a), made_by="builtins." + name)
 
-    def collection(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value | None:
-        """What a class of `collections` makes, where it holds values as a dict or a list does."""
-        if name == "defaultdict":
-            made = self.container(node, "dict", list(k.values()))
-            made.entries, made.open = {key: v for key, v in k.items() if key != "**"}, True
-            made.default = a[0] if a else None
-            made.parents = (*a, *k.values())
+    def _collection(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Container | None:
+        """`collections`: dictionaries that keep an order or make what is missing, and queues."""
+        if name in ("OrderedDict", "defaultdict"):
+            made = self._builtin("dict", a[1:] if name == "defaultdict" else a, k, node, False)
+            assert isinstance(made, Container)
+            if name == "defaultdict" and a and not a[0].is_constant:
+                made.put(DEFAULT_FACTORY, a[0])
             return made
-        if name == "OrderedDict" and not a and not k:
-            return self.container(node, "dict")
-        if name == "deque" and not a and not k:
-            return self.container(node, "list")
+        if name == "deque":
+            limit = k.get("maxlen") or (a[1] if len(a) > 1 else None)
+            queue = self._built_list("list", a[:1], node)
+            if isinstance(queue, Container):
+                queue.bounded = limit is not None and not (limit.is_constant and limit.constant is None)
+                return queue
         return None
 
     def _built_list(self, name: str, a: list[Value], node: ast.AST) -> Value:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
 from engine.interpreter.library import Library
 from engine.interpreter.machine import MAX_DEPTH
-from engine.interpreter.state import Flow, Frame, join_values
+from engine.interpreter.state import Flow, Frame, WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import Choice, ClassValue, Constant, Container, External, FunctionValue, Value
@@ -22,6 +21,7 @@ _LIGHTNING_EVALUATION = (
 )  # fmt: skip
 
 
+_MANAGERS = frozenset(["contextlib.contextmanager", "contextlib.asynccontextmanager"])
 #: Statements spent in a function, all its calls together, after which further callers are not followed into it.
 COSTLY = 6_000
 
@@ -53,14 +53,13 @@ class Calls(Library):
             return self.instantiate(callee, arguments, keywords, node)
         if isinstance(callee, External):
             return self.call_external(callee.qualified, arguments, keywords, node, discarded)
+        if callee.op == "context" and len(arguments) == 1 and isinstance(arguments[0], FunctionValue):
+            return arguments[0].under(callee)
         if callee.op == "partial":
             bound = {**callee.keywords, **keywords}
             return self.call(callee.parents[0], [*callee.parents[1:], *arguments], bound, node, discarded)
         if callee.role in ("module", "engine"):
             return self.forward(callee, arguments, keywords, node)
-        if callee.op == "context" and arguments and isinstance(arguments[0], FunctionValue):
-            # `torch.no_grad()(function)`: what a decorator does.
-            return _within(arguments[0], callee)
         if callee.cls is not None:
             method = callee.cls.method("__call__")
             if method is not None:
@@ -311,17 +310,19 @@ class Calls(Library):
                 arguments = [function.bound, *arguments]
             return self.call(wrapped, arguments, keywords, node)
         place = self.place(node)
-        key = self._dull_key(function, arguments, keywords)
+        body = self._with_body(function, node)
+        key = self._dull_key(function, arguments, keywords) if body is None else None
         if key is not None:
             times, known = self.dull.get(key, (0, None))
             if times >= 2 and known is not None:
                 return known
         times_followed, cost = self.costs.get(id(definition), (0, 0))
-        if times_followed >= 3 and cost > COSTLY:
+        if times_followed >= 3 and cost > COSTLY and body is None:
             # Its own events stand in the trace already, from three callers.
             return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
         start, left = len(self.trace.events), self.budget
         frame = self.new_frame(function)
+        frame.with_body = body
         self.bind_parameters(frame, function, arguments, keywords, node)
         self.stack.append(place)
         try:
@@ -334,6 +335,13 @@ class Calls(Library):
             if quiet and (result.role in ("number", "string", None) and type(result) in (Constant, Value)):
                 self.dull[key] = (self.dull.get(key, (0, None))[0] + 1, result)
         return result
+
+    def _with_body(self, function: FunctionValue, node: ast.AST) -> WithBody | None:
+        """The body that waits for this call, where it is a `contextlib.contextmanager` in a `with` statement."""
+        if not self.with_bodies or self.with_bodies[-1].call is not node:
+            return None
+        managed = any(isinstance(d, External) and d.qualified in _MANAGERS for d in function.decorators)
+        return self.with_bodies[-1] if managed else None
 
     dull: dict[tuple[Any, ...], tuple[int, Value | None]]
     templates: dict[tuple[Any, ...], tuple[int, Value]]
@@ -389,11 +397,26 @@ class Calls(Library):
                     decorators=tuple(d for d in function.decorators if not isinstance(d, FunctionValue)),
                 )
                 made = self.call_function(decorator, [plain], {}, node)
-                for option in made.options():
-                    other = isinstance(option, FunctionValue) and option.node is not function.node
-                    if isinstance(option, FunctionValue) and (other or len(option.decorators) > len(plain.decorators)):
-                        return option
+                if isinstance(made, FunctionValue) and made.node is not function.node:
+                    return made
+                if decorated := self._under_contexts(plain, made, node):
+                    return decorated
         return None
+
+    def _under_contexts(self, plain: FunctionValue, made: Value, node: ast.AST) -> FunctionValue | None:
+        """The function where a decorator gave it back inside of contexts, perhaps on some paths only."""
+        options = [option for option in made.options() if isinstance(option, FunctionValue)]
+        if len(options) != len(made.options()) or any(option.node is not plain.node for option in options):
+            return None
+        inside = [option for option in options if len(option.decorators) > len(plain.decorators)]
+        if not inside:
+            return None
+        if len(inside) == len(options):
+            return inside[0]
+        context = inside[0].decorators[0]
+        maybe = self.make(node, "context", role="context", kind=context.kind)
+        maybe.keywords = {"enabled": self.constant(node, None)}
+        return plain.under(maybe)
 
     def run_function(self, frame: Frame, function: FunctionValue, node: ast.AST) -> Value:
         """Execute a function's body in a prepared frame."""
@@ -503,11 +526,6 @@ _DULL_EVENTS = frozenset(
 )
 
 LIGHTNING_EVALUATION = _LIGHTNING_EVALUATION
-
-
-def _within(function: FunctionValue, context: Value) -> FunctionValue:
-    """A function that runs in a context."""
-    return replace(function, decorators=(*function.decorators, context))
 
 
 def _left_to_subclasses(definition: Any) -> bool:

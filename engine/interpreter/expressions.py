@@ -10,7 +10,7 @@ from typing import Any
 from engine.frameworks.registry import canonical
 from engine.interpreter.attributes import Attributes
 from engine.interpreter.guards import negated
-from engine.interpreter.state import join_values
+from engine.interpreter.state import WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Loop
 from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
@@ -39,6 +39,16 @@ _SYMBOLS: dict[type[ast.operator], str] = {ast.Div: "/", ast.Mult: "*", ast.Floo
 #: Iterations over literal displays of at most this many constants are played one by one.
 MAX_UNROLL = 4
 _NUMERIC = ("number", "device", "array")
+
+
+def _one_process(value: Value) -> bool:
+    """Whether a value says that no other process takes part."""
+    if value.op != "compare":
+        return False
+    asked = value.parents[0].made_by if value.parents else ""
+    return asked in ("torch.distributed.is_initialized", "torch.distributed.is_available") or (
+        "world-size" in value.about and "rank" not in value.about
+    )
 
 
 class Expressions(Attributes):
@@ -234,9 +244,11 @@ class Expressions(Attributes):
         about: frozenset[str] = frozenset()
         divisor = ""
         pushed = 0
+        alone = 0
         for item in node.values:
             value = self.evaluate(item)
             about |= value.about
+            alone += _one_process(value)
             divisor = divisor or value.divisor
             if value.is_constant:
                 if bool(value.constant) is stop and result is None:
@@ -252,7 +264,8 @@ class Expressions(Attributes):
             del self.guards[len(self.guards) - pushed :]
         if result is None:
             return self.constant(node, not stop)
-        if stop and about & {"rank", "local-rank", "maybe-rank"}:
+        # `not is_initialized() or rank == 0` does single out a rank wherever there are several.
+        if stop and about & {"rank", "local-rank", "maybe-rank"} and alone != len(node.values) - 1:
             # `a or rank == 0` holds on other ranks too.
             about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
         if about and not isinstance(result, Constant):
@@ -410,7 +423,23 @@ class Expressions(Attributes):
     def _yield(self, node: ast.Yield) -> Value:
         if node.value is not None:
             self.frame.yielded.append(self.evaluate(node.value))
+        waiting = self.frame.with_body
+        if waiting is not None and waiting.flow is None:
+            entered = self.frame.yielded[-1] if node.value is not None else self.constant(node, None)
+            self._play_with_body(waiting, entered)
         return self.make(node, "unknown", name="sent value")
+
+    def _play_with_body(self, waiting: WithBody, entered: Value) -> None:
+        """Go back to the `with` statement's own frame for its body, in the contexts of the generator."""
+        assert waiting.play is not None
+        waiting.flow = ""
+        inner, calls = self.frames[waiting.frames :], self.stack[waiting.stack :]
+        del self.frames[waiting.frames :], self.stack[waiting.stack :]
+        try:
+            waiting.flow = waiting.play(entered)
+        finally:
+            self.frames.extend(inner)
+            self.stack.extend(calls)
 
     def _yield_from(self, node: ast.YieldFrom) -> Value:
         source = self.evaluate(node.value)

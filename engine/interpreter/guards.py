@@ -87,5 +87,14 @@ class Condition:
         return Guard(place, self.text, self.positive, kinds, divisor)
 
 
+def names_rank(test: ast.expr) -> bool:
+    """Whether a condition asks for a rank by one of the names that libraries give it."""
+    return any(
+        (isinstance(part, ast.Name) and part.id in RANK_ATTRIBUTES)
+        or (isinstance(part, ast.Attribute) and part.attr in RANK_ATTRIBUTES)
+        for part in ast.walk(test)
+    )
+
+
 def negated(guard: Guard, early: bool = False) -> Guard:
     return Guard(guard.place, guard.text, not guard.holds, guard.kinds, guard.divisor, early)

@@ -54,9 +54,9 @@ class Library(BuiltinCalls):
         if qualified.startswith("builtins."):
             return self._builtin(qualified[9:], arguments, keywords, node, discarded)
         if qualified.startswith("collections."):
-            collected = self.collection(qualified[12:], arguments, keywords, node)
-            if collected is not None:
-                return collected
+            made = self._collection(qualified[12:], arguments, keywords, node)
+            if made is not None:
+                return made
         effect = call_effect(qualified)
         if effect is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)
@@ -333,6 +333,8 @@ class Library(BuiltinCalls):
             sizes = a[0].items if a and isinstance(a[0], Container) else a
             if name != "full" or (a and isinstance(a[0], Container)):
                 result.shape = tuple(s.constant if isinstance(s.constant, int) else None for s in sizes)
+        if name in ("tensor", "as_tensor") and a and isinstance(a[0].constant, int | float):
+            result.shape = ()
         if name in COPIES_DATA and a and any_grad_source(a[0]):
             self.emit(events.Detach, node, value=a[0], output=result, how=f"torch.{name}")
         self.emit(
@@ -569,6 +571,11 @@ class Library(BuiltinCalls):
                 result = one if result is None else join_values(result, one)
             assert result is not None
             return result
+        if qualified.endswith(".fully_shard"):
+            # Changes the module that it is given, and returns it.
+            inner.role, inner.wrapping = inner.role or "module", effect.detail
+            self.emit(events.Wrapped, node, how=effect.detail, module=inner, wrapper=inner)
+            return inner
         made = self.make(node, "construct", (inner,), role="module", made_by=qualified)
         made.wrapped, made.wrapping, made.keywords = inner, effect.detail, bound
         self.wrapped_under[id(made)] = tuple(self.guards)
@@ -664,8 +671,8 @@ class Library(BuiltinCalls):
     def _grad_mode(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
                    bound: dict[str, Value], node: ast.AST, discarded: bool) -> Value:  # fmt: skip
         if effect.detail != "set_grad_enabled" and a and isinstance(a[0], FunctionValue):
-            # torch.no_grad()(f) or torch.no_grad(f)
-            return a[0]
+            # `torch.no_grad(f)`
+            return a[0].under(External(self.place(node), op="external", qualified=qualified))
         context = self.grad_context(qualified, a, k, node)
         assert context is not None
         if discarded:

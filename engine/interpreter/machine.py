@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from engine.interpreter.guards import Condition
 from engine.interpreter.outline import Outline
-from engine.interpreter.state import Flow, Frame, Heap, Modes, Snapshot, join_env, join_modes
+from engine.interpreter.state import Flow, Frame, Heap, Modes, Snapshot, WithBody, join_env, join_modes
 from engine.project import Module, Project
 from engine.trace.events import Event
 from engine.trace.places import Context, Guard, Loop, Place, Root
@@ -47,6 +47,8 @@ class Machine:
         self.contexts: list[Context] = []
         self.frames: list[Frame] = []
         self.active_functions: list[Any] = []
+        #: Bodies of `with` statements whose context managers are being called, innermost last.
+        self.with_bodies: list[WithBody] = []
         self.reached: set[int] = set()
         self.budget = ROOT_BUDGET
         self.root = Root("script", "", "", Place("", 1))

@@ -6,7 +6,7 @@ import ast
 
 from engine.frameworks.registry import call_effect, method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
-from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS
+from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS, computes
 from engine.interpreter.framework_methods import FrameworkMethods
 from engine.interpreter.library import named
 from engine.interpreter.state import join_values
@@ -124,6 +124,7 @@ class Methods(FrameworkMethods):
             made = self.make(node, "construct", role="module", made_by=receiver.qualified)
             made.keywords = named(("name",), a, k)
             made.name = receiver.qualified.rsplit(".", 1)[-1]
+            made.kind = method
             self.created(made, node)
             return made
         return self.call_external(target.qualified, a, k, node, discarded)
@@ -153,7 +154,7 @@ class Methods(FrameworkMethods):
         if method in ACTIVATION_KINDS and receiver.role not in ("module", "distribution"):
             dim = k.get("dim") or (a[0] if a else None)
             return self.activation(method, receiver, dim if "oftm" in method else None, node)
-        if receiver.role in ("module", "engine") and method not in MODULE_METHODS:
+        if receiver.role in ("module", "engine") and computes(method):
             return self._module_method(receiver, method, a, k, node)
         if receiver.role == "metric":
             result = self.make(node, "metric", tuple(a), detached="metric")
@@ -447,7 +448,7 @@ class Methods(FrameworkMethods):
                 result.op = "data-element"
         if device != "dtype":
             self.emit(
-                events.Transfer, node, value=receiver, result=result, how=method, device=device,
+                events.Transfer, node, value=receiver, result=result, how=method, device=device, destination=target,
                 non_blocking=non_blocking, discarded=discarded,
             )  # fmt: skip
         if method == "cpu" and receiver.role not in ("module", "number"):
@@ -506,6 +507,14 @@ class Methods(FrameworkMethods):
         if receiver.role is None and receiver.op in ("parameter-of-function", "attribute", "unknown") and discarded:
             self._opaque_method(receiver, method, a, k, node, discarded)
             return receiver
+        if receiver.role is None and receiver.op == "call" and all(p.is_constant for p in receiver.parents[:-1]):
+            # What a factory returned: a module by how it is used, and then it is changed in place.
+            receiver.use(method)
+            self.emit(
+                events.MethodCall, node, receiver=receiver, method=method, arguments=tuple(a), keywords=k,
+                result=receiver, discarded=discarded,
+            )  # fmt: skip
+            return receiver
         return None
 
     def _m_state_dict(
@@ -528,9 +537,10 @@ class Methods(FrameworkMethods):
     def _m_register(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value | None:
-        if len(a) < 2 or not a[0].is_constant:
+        if len(a) < 2:
             return None
-        name, value = str(a[0].constant), a[1]
+        place = self.place(node)
+        name, value = str(a[0].constant) if a[0].is_constant else f"{method}@{place.line}", a[1]
         value.buffer = method == "register_buffer"
         self.set_attribute(receiver, name, value)
         if value.role is None and method in ("add_module", "register_module"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from engine.frameworks.torch_methods import MODULE_METHODS
+from engine.frameworks.torch_methods import computes
 from engine.trace import events as ev
 from engine.trace.events import Event
 from engine.trace.places import Loop
@@ -44,7 +44,7 @@ _ACCELERATOR_USES = frozenset(
         "is_main_process",
     ]
 )
-_NOT_FORWARD = frozenset(["init_weights", "config", "log"]) | MODULE_METHODS
+_NOT_FORWARD = frozenset(["init_weights", "config", "log"])
 
 
 def finish(trace: Trace, values: list[Value]) -> None:
@@ -88,6 +88,21 @@ def _mark_backward(trace: Trace) -> None:
         elif isinstance(event, ev.Return) and event.value is not None and _is_framework_loss(event):
             for value in event.value.ancestors(through_detach=False):
                 value.feeds_backward = True
+    for event in trace.events:
+        if isinstance(event, ev.Forward) and isinstance(event.output, Container):
+            # A pass that returns several things trains if any of them does.
+            parts = _inside(event.output)
+            event.output.feeds_backward |= any(part.feeds_backward for part in parts)
+            event.output.feeds_autograd_grad |= any(part.feeds_autograd_grad for part in parts)
+
+
+def _inside(container: Container, limit: int = 60) -> list[Value]:
+    """The elements of a container, and of those in it."""
+    found = list(container.elements())
+    for value in found:
+        if len(found) < limit:
+            found += value.elements()
+    return found
 
 
 def _is_framework_loss(event: ev.Return) -> bool:
@@ -348,6 +363,8 @@ def _convert(trace: Trace) -> None:
             out.extend(_converted_method(event))
         elif isinstance(event, ev.FunctionCall) and event.callee is not None:
             out.append(_converted_call(event))
+        elif isinstance(event, ev.Forward) and event.method not in _PASSES and not _may_compute(event):
+            out.append(_asked_only(event))
         elif isinstance(event, ev.Backward) and event.via == "framework":
             role = event.through.role if event.through is not None else None
             event.via = {"accelerator": "accelerator", "fabric": "fabric", "engine": "deepspeed"}.get(
@@ -412,15 +429,51 @@ def _converted_method(event: ev.MethodCall) -> list[Event]:
         # A method that is given NumPy arrays computes with those: normalising, clipping, unscaling.
         return [event]
     if role in ("module", "engine") and event.method not in _NOT_FORWARD and event.receiver.op != "super":
+        forward = ev.Forward(
+            **base, module=event.receiver, inputs=event.arguments, keywords=event.keywords, output=event.result,
+            method=event.method, mode=event.mode, mode_set_at=event.mode_set_at, bypasses=event.bypasses,
+        )  # fmt: skip
+        if not _may_compute(forward):
+            return [event]
         event.result.callee = event.receiver
         event.result.op = "call"
-        return [
-            ev.Forward(
-                **base, module=event.receiver, inputs=event.arguments, keywords=event.keywords, output=event.result,
-                method=event.method, mode=event.mode, mode_set_at=event.mode_set_at, bypasses=event.bypasses,
-            )
-        ]  # fmt: skip
+        return [forward]
     return [event]
+
+
+#: Ways to call a module that are passes whatever they are given.
+_PASSES = frozenset(["__call__", "forward", "functional_call", "generate"])
+_NO_INPUT = frozenset(["module", "optimizer", "scheduler", "loader", "string", "device", "dataset", "parameters"])
+
+
+def _may_compute(forward: ev.Forward) -> bool:
+    """Whether a method of a module of unknown class may be a pass: it is given something that may be a tensor, or a
+    backward starts from what it returns."""
+    output = forward.output
+    if output.feeds_backward or output.feeds_autograd_grad or output.feeds_cut_loss:
+        return True
+    if not computes(forward.method):
+        return False
+    return any(_perhaps_tensor(value) for value in (*forward.inputs, *forward.keywords.values()))
+
+
+def _perhaps_tensor(value: Value) -> bool:
+    if isinstance(value, Container):
+        return value.open or any(_perhaps_tensor(part) for part in value.elements())
+    for option in value.options():
+        if not (option.is_constant or option.role in _NO_INPUT or isinstance(option, FunctionValue)):
+            return True
+    return False
+
+
+def _asked_only(forward: ev.Forward) -> ev.MethodCall:
+    """A method that only describes or changes the module: what it returns is no result of the network."""
+    forward.output.op = "method-call"
+    return ev.MethodCall(
+        **_base(forward), receiver=forward.module, method=forward.method, arguments=forward.inputs,
+        keywords=forward.keywords, result=forward.output, mode=forward.mode, mode_set_at=forward.mode_set_at,
+        bypasses=forward.bypasses,
+    )  # fmt: skip
 
 
 def _converted_call(event: ev.FunctionCall) -> Event:
@@ -554,6 +607,8 @@ def _unregistered_kind(value: Value) -> str:
                     return "module"
                 if item.role == "parameter":
                     return "parameter"
+        elif option.role == "tensor" and not option.buffer and option.requires_grad and _created(option):
+            return "leaf"
         elif option.role == "tensor" and not option.buffer and _created(option):
             return "tensor"
     return ""
@@ -567,4 +622,9 @@ def _created(value: Value) -> bool:
     """Whether a tensor was created on the host: by a creating function, arranged or not."""
     while value.op in _ARRANGES and value.parents:
         value = value.parents[0]
-    return value.detached == "created"
+    from_numbers = value.detached == "copied" and not any(
+        part.role == "tensor" or part.op in ("call", "method-call", "load", "library-call")
+        for parent in value.parents
+        for part in parent.ancestors(limit=20)
+    )
+    return value.detached == "created" or from_numbers

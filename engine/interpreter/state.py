@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,8 @@ class Frame:
     #: Names that are parameters of a function analysed as a root.
     loop_exits: list[list[Snapshot]] = field(default_factory=list)
     loop_continues: list[list[Snapshot]] = field(default_factory=list)
+    #: Of a context manager's generator: the body to play at its `yield`.
+    with_body: WithBody | None = None
 
 
 @dataclass(eq=False)
@@ -48,6 +51,18 @@ class Snapshot:
     heap: Heap
     modes: Modes
     grad: bool | None
+
+
+@dataclass(eq=False)
+class WithBody:
+    """The body of a `with` statement, for the generator that is its context manager: played at the `yield`."""
+
+    call: Any
+    frames: int
+    stack: int
+    play: Callable[[Value], str] | None = None
+    #: How the body ended; None where it was not played.
+    flow: str | None = None
 
 
 class Flow:

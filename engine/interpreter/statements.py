@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from engine.interpreter.guards import negated
+from engine.interpreter.guards import names_rank, negated
 from engine.interpreter.loops import Loops
-from engine.interpreter.state import Flow, Snapshot, join_values
+from engine.interpreter.state import Flow, Snapshot, WithBody, join_values
 from engine.trace import events
 from engine.trace.places import Context, Guard, Loop
 from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
@@ -51,6 +52,8 @@ class Statements(Loops):
             self.evaluate_call(value, discarded=True)
         elif isinstance(value, ast.Attribute):
             receiver = self.evaluate(value.value)
+            # Named and not called, it still tells what the receiver is.
+            receiver.use(value.attr)
             self.emit(events.Referenced, value, receiver=receiver, attribute=value.attr)
         elif not isinstance(value, ast.Constant):
             self.evaluate(value)
@@ -407,10 +410,22 @@ class Statements(Loops):
     def _if(self, node: ast.If) -> str:
         test = self.evaluate(node.test)
         if test.is_constant:
+            if names_rank(node.test):
+                # The rank that one implementation of a launcher has: others give others.
+                return self._of_one_rank(node, bool(test.constant))
             return self.execute(node.body if test.constant else node.orelse)
         self.condition_sync(test, node.test)
         guard = self.guard(node.test, test)
         return self._branches(guard, node.body, node.orelse)
+
+    def _of_one_rank(self, node: ast.If, holds: bool) -> str:
+        guard = self.guard(node.test, self.constant(node.test, holds))
+        guard = replace(guard, kinds=guard.kinds | {"rank"})
+        position = len(self.guards)
+        self.guards.append(guard if holds else negated(guard))
+        flow = self.execute(node.body if holds else node.orelse)
+        del self.guards[position : position + 1]
+        return flow
 
     def _branches(self, guard: Guard, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         before = self.snapshot()
@@ -498,9 +513,22 @@ class Statements(Loops):
     # ---- with ----------------------------------------------------------------------------------------------------
 
     def _with(self, node: ast.With | ast.AsyncWith) -> str:
+        return self._with_items(node, 0)
+
+    def _with_items(self, node: ast.With | ast.AsyncWith, first: int) -> str:
+        """The items from `first` on, and the body in what they enter."""
         contexts, grad = len(self.contexts), self.grad
-        for item in node.items:
+        for position, item in enumerate(node.items[first:], first):
+            waiting = WithBody(item.context_expr, len(self.frames), len(self.stack))
+            waiting.play = self._body_player(node, position)
+            self.with_bodies.append(waiting)
             value = self.evaluate(item.context_expr)
+            self.with_bodies.pop()
+            if waiting.flow is not None:
+                # A generator of the project has played the rest at its `yield`.
+                del self.contexts[contexts:]
+                self.grad = grad
+                return waiting.flow
             entered: Value = value
             for option in value.options():
                 context, entered = self.enter_context(option, item.context_expr)
@@ -515,6 +543,15 @@ class Statements(Loops):
         del self.contexts[contexts:]
         self.grad = grad
         return flow
+
+    def _body_player(self, node: ast.With | ast.AsyncWith, position: int) -> Callable[[Value], str]:
+        def play(entered: Value) -> str:
+            target = node.items[position].optional_vars
+            if target is not None:
+                self.assign(target, entered, node)
+            return self._with_items(node, position + 1)
+
+        return play
 
     def _apply_grad(self, context: Context) -> None:
         if context.kind in ("no_grad", "inference_mode"):

@@ -21,13 +21,20 @@ def apply_to_model(interpreter: Interpreter, model: Any) -> None:
     changes = changes_of(interpreter)
     if "checkpoint-blocks" in changes:
         checkpoint_blocks(model)
+    if "liger" in changes:
+        from engine.memory.libraries import liger
+
+        liger.apply(interpreter, model)
     if "amp-bf16" in changes:
-        _under_autocast(model)
+        _inside(model, lambda: namespace("torch.autocast")("cuda", dtype=namespace("torch.bfloat16")))
+    if "save-on-cpu" in changes:
+        _inside(model, namespace("torch.autograd.graph.save_on_cpu"))
 
 
 def checkpoint_blocks(model: Any) -> int:
     """Checkpoint every block that a list or sequence of the model repeats; returns how many there are."""
-    if hasattr(model, "gradient_checkpointing_enable"):
+    # A published model checkpoints in training mode alone; elsewhere its blocks are wrapped as anyone's would be.
+    if hasattr(model, "gradient_checkpointing_enable") and model.training:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         return 1
     lists = (namespace("torch.nn.ModuleList"), namespace("torch.nn.Sequential"))
@@ -57,12 +64,12 @@ def _checkpointed(block: Any, checkpoint: Any) -> None:
     block.forward = forward
 
 
-def _under_autocast(model: Any) -> None:
+def _inside(model: Any, context: Any) -> None:
+    """Run a model's forward pass inside a context, made anew for each call."""
     inner = model.forward
-    autocast, bfloat16 = namespace("torch.autocast"), namespace("torch.bfloat16")
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        with autocast("cuda", dtype=bfloat16):
+        with context():
             return inner(*args, **kwargs)
 
     model.forward = forward
@@ -71,6 +78,8 @@ def _under_autocast(model: Any) -> None:
 def optimizer_class(interpreter: Interpreter, name: str, kind: Any) -> Any:
     """The class that stands for `torch.optim.NAME` in this run."""
     changes = changes_of(interpreter)
+    if "zero-1" in changes:
+        return _with_own_share(interpreter.device.world_size, kind)
     if name not in ("Adam", "AdamW"):
         return kind
     if "fused-optimizer" in changes:
@@ -91,3 +100,36 @@ def optimizer_class(interpreter: Interpreter, name: str, kind: Any) -> Any:
 
         return sgd
     return kind
+
+
+def _with_own_share(ranks: int, kind: Any) -> Any:
+    """An optimizer as ZeroRedundancyOptimizer makes it: states for one rank's parameters, the largest dealt first."""
+
+    def share(parameters: Any, *args: Any, **options: Any) -> Any:
+        groups = [group if isinstance(group, dict) else {"params": [group]} for group in parameters]
+        everything = [p for group in groups for p in _listed(group["params"])]
+        load = [0] * ranks
+        own: set[int] = set()
+        for p in sorted(everything, key=lambda p: -p.numel()):
+            rank = load.index(min(load))
+            load[rank] += p.numel()
+            if rank == 0:
+                own.add(id(p))
+        kept = [{**group, "params": [p for p in _listed(group["params"]) if id(p) in own]} for group in groups]
+        optimizer = kind([group for group in kept if group["params"]], *args, **options)
+        clear = optimizer.zero_grad
+
+        def zero_grad(set_to_none: bool = True) -> None:
+            clear(set_to_none=set_to_none)
+            for p in everything:
+                if set_to_none:
+                    p.grad = None
+
+        optimizer.zero_grad = zero_grad
+        return optimizer
+
+    return share
+
+
+def _listed(parameters: Any) -> list[Any]:
+    return list(parameters) if isinstance(parameters, list | tuple) else [parameters]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ class Place:
 
 
 def _pattern(key: str) -> re.Pattern[str]:
-    return re.compile(rf"-*({NAMES[key]})", re.IGNORECASE)
+    # Options are written with dashes where attributes have underscores.
+    return re.compile(rf"-*({NAMES[key].replace('_', '[_-]')})", re.IGNORECASE)
 
 
 def _named_literals(tree: ast.Module) -> Iterable[tuple[str, ast.expr]]:
@@ -97,14 +99,34 @@ def find_literal(project: Project, files: Iterable[str], key: str, value: Any) -
             continue
         for name, expression in _named_literals(tree):
             match = pattern.match(name)
-            if match is None or not isinstance(expression, ast.Constant) or expression.value != value:
+            if match is None:
                 continue
-            if isinstance(value, bool) != isinstance(expression.value, bool):
+            written = _constant(expression)
+            if written is None or written != value or isinstance(value, bool) != isinstance(written, bool):
                 continue
             rank = 0 if match.end() == len(name) else 1
             if best is None or rank < best.rank:
-                best = Place(path, expression.lineno, expression, rank)
+                literal = expression if isinstance(expression, ast.Constant) else None
+                best = Place(path, expression.lineno, literal, rank)
     return best
+
+
+_WHOLE_NUMBERS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+def _constant(expression: ast.expr) -> Any:
+    """The value of a literal, or of a sum or product of whole numbers (`5 * 8`)."""
+    if isinstance(expression, ast.Constant):
+        return expression.value
+    if isinstance(expression, ast.BinOp) and type(expression.op) in _WHOLE_NUMBERS:
+        left, right = _constant(expression.left), _constant(expression.right)
+        if isinstance(left, int) and isinstance(right, int):
+            return _WHOLE_NUMBERS[type(expression.op)](left, right)
+    return None
 
 
 def find_mention(project: Project, files: Iterable[str], key: str, value: Any) -> Place | None:
@@ -150,9 +172,22 @@ def locate_word(project: Project, files: Iterable[str], value: Any, words: str) 
     for path in dict.fromkeys(files):
         try:
             lines = project.read_text(path).splitlines()
+            prose = _prose_lines(project, path)
         except Exception:
             continue
         for number, line in enumerate(lines, 1):
-            if pattern.search(line.split("#")[0]):
+            if number not in prose and pattern.search(line.split("#")[0]):
                 return Setting(value=value, path=path, line=number)
     return Setting(value=value, assumed=True)
+
+
+def _prose_lines(project: Project, path: str) -> frozenset[int]:
+    """Lines of docstrings and other texts that stand alone: they speak of settings, and set none."""
+    if not path.endswith((".py", ".ipynb")):
+        return frozenset()
+    return frozenset(
+        line
+        for node in ast.walk(project.module(path).tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    )

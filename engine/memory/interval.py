@@ -1,6 +1,6 @@
 """The 90 % range around an estimate: split-conformal quantiles of the relative error, by class of evidence.
 
-The quantiles stand in `data/intervals.toml` with the number of runs behind each; `python -m engine.memory.calibrate`
+The quantiles stand in `data/intervals.toml` with the number of runs behind each; `make calibrate`
 makes them from measured and simulated runs.
 """
 
@@ -35,7 +35,9 @@ def spreads() -> dict[str, Spread]:
 
 def around(expected: int, evidence: str, *, fixed_low: int = 0, fixed_high: int = 0) -> ByteRange:
     """The range of a quantity; `fixed_low` and `fixed_high` are bytes that a device may differ by on its own."""
-    spread = spreads()[evidence]
+    known = spreads()
+    # A class that no run stands behind is as wide as what is assumed.
+    spread = known.get(evidence) or known[f"{evidence.split('-')[0]}-assumed"]
     low = int(expected * (1 + spread.low)) - fixed_low
     high = int(expected * (1 + spread.high)) + fixed_high
     return ByteRange(low=max(0, min(low, expected)), expected=expected, high=max(high, expected))

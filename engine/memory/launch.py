@@ -83,7 +83,7 @@ def from_shell(project: Project, script: str, only: str | None = None) -> Launch
             found = launch
     if found is None:
         raise CannotLaunch(f"{script}: starts no Python program of this repository")
-    return found
+    return replace(found, read=(script, *found.read))
 
 
 def from_configuration(project: Project, path: str) -> Launch:
@@ -94,7 +94,7 @@ def from_configuration(project: Project, path: str) -> Launch:
         raise CannotLaunch(str(problem)) from problem
     if launch is None:
         raise CannotLaunch(f"{path}: not the configuration of a trainer that is known")
-    return launch
+    return replace(launch, read=(path, *launch.read))
 
 
 def _launched(project: Project, command: Command) -> Launch | None:
@@ -108,6 +108,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
     words = words[start:]
     processes, nodes, index = 1, 1, 1
     notes: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     sharding: Mapping[str, Any] = {}
     launcher = words[0].rsplit("/", 1)[-1]
     while index < len(words):
@@ -138,7 +139,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
             configured = accelerate_config(project, script, given)
             processes = configured.processes if processes == 1 else processes
             environment = {**configured.environment, **environment}
-            notes, sharding = configured.notes, configured.sharding
+            notes, sharding, read = configured.notes, configured.sharding, configured.read
             index += 1
             continue
         path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
@@ -154,6 +155,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
                 world_size=max(1, processes * nodes),
                 search_paths=folders,
                 notes=notes,
+                read=read,
                 state={
                     "launcher": launcher,
                     "launch words": words,
@@ -193,6 +195,8 @@ class AccelerateConfig:
     notes: tuple[str, ...] = ()
     sharding: Mapping[str, Any] = field(default_factory=dict)
     """Options of FSDP or DeepSpeed under the key `fsdp` or `deepspeed`."""
+    read: tuple[str, ...] = ()
+    """The file itself."""
 
 
 def accelerate_config(project: Project, script: str, named: str) -> AccelerateConfig:
@@ -223,6 +227,7 @@ def accelerate_config(project: Project, script: str, named: str) -> AccelerateCo
         if kind == "MEGATRON_LM"
         else (),
         sharding={kind.lower(): options if isinstance(options, dict) else {}} if played else {},
+        read=(path,),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.adjustments import apply_to_model
+from engine.memory.evidence import LIBRARY_STEP
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -36,6 +37,11 @@ class Observations:
     declared: tuple[tuple[str, Any], ...] = ()
     """Values that a library's model named (lora_rank, quantization, max_new_tokens, sharding, offload ...)."""
 
+    @property
+    def saw_nothing(self) -> bool:
+        """Whether the model was fed tensors without elements: data whose size could not be followed."""
+        return 0 in (self.batch_size, self.sequence_length, self.image_size)
+
 
 class Watcher:
     """Listens to the shadow machine's hooks."""
@@ -61,7 +67,8 @@ class Watcher:
                 problem.fatal_to_run = True  # type: ignore[attr-defined]
             return
         activity.depth += 1
-        if activity.depth > 1 and self.machine.in_backward:
+        if self.machine.in_backward:
+            # What checkpoints compute again.
             return
         if activity.depth == 1:
             activity.model_calls += 1
@@ -89,7 +96,15 @@ class Watcher:
             self.optimizer_names.append(name)
         if any(group.get("fused") for group in getattr(optimizer, "param_groups", [])):
             self.fused = True
+        self._see_masters(optimizer)
         self.interpreter.after_step(optimizer)
+
+    def _see_masters(self, optimizer: Any) -> None:
+        # Autocast is for float32 weights: half ones under it mean that a run may hold its masters elsewhere.
+        if self.autocast and self.interpreter.activity.steps == 0 and LIBRARY_STEP not in self.interpreter.notes:
+            stepped = [p for group in getattr(optimizer, "param_groups", []) for p in group["params"]]
+            if any(p.dtype.kind == 2 and p.dtype.itemsize == 2 for p in stepped):
+                self.interpreter.note("half weights are trained under autocast: no float32 masters are assumed")
 
     def on_backward(self, moment: str) -> None:
         """A backward pass begins or ends."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.confinement import confined, released
+from engine.garbage import rarely_collected
 from engine.memory.libraries import library_module
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
@@ -38,6 +39,13 @@ class Launch:
     """Programs written for this launch, by path."""
     declared: Mapping[str, Any] = field(default_factory=dict)
     """Values of the configuration that the settings say and the run may not show."""
+    read: tuple[str, ...] = ()
+    """Files that this launch was read from: its launch script, its configuration."""
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether a launcher starts the processes and sets their ranks."""
+        return self.world_size > 1 or self.state.get("torchrun") not in (None, "python", "python3")
 
 
 @dataclass(frozen=True)
@@ -52,13 +60,16 @@ class Outcome:
     problem: str | None
     faults: int = 0
     files: tuple[str, ...] = ()
+    """Sources that were run, in the order of their import; the script comes last."""
+    read: tuple[str, ...] = ()
+    """Other files of the project that the program read."""
     world_size: int = 1
 
     @property
     def complete(self) -> bool:
         """Whether a model was run and, in training, a whole step was seen after the first."""
         seen = self.observations
-        if not seen.parameters:
+        if not seen.parameters or seen.saw_nothing:
             return False
         if seen.steps >= 2 or (seen.steps == 1 and self.problem is None):
             return True
@@ -102,8 +113,9 @@ def shadow_run(
     before = threading.stack_size(STACK_BYTES)
     try:
         thread = threading.Thread(target=work, name="shadow-run")
-        thread.start()
-        thread.join()
+        with rarely_collected():
+            thread.start()
+            thread.join()
     finally:
         threading.stack_size(before)
         sys.setrecursionlimit(limit)
@@ -124,14 +136,13 @@ def _run(
     expandable_segments: bool,
 ) -> Outcome:
     project = project.with_files(launch.sources)
-    environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size), **launch.environment}
-    if launch.world_size == 1 and "torchrun" not in launch.state and not launch.environment:
-        environment = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": "1"}
+    ranks = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size)}
     interpreter = Interpreter(
         project,
         library_module,
         arguments=launch.arguments,
-        environment=environment,
+        environment={**ranks, **launch.environment} if launch.by_launcher else launch.environment,
+        demanded={} if launch.by_launcher else ranks,
         budget=Budget(seconds=seconds),
         search_paths=launch.search_paths,
     )
@@ -168,6 +179,7 @@ def _run(
             problem=problem,
             faults=len(interpreter.faults),
             world_size=machine.world_size,
+            read=tuple(dict.fromkeys(interpreter.state.get("files read", ()))),
             files=(
                 *tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")),
                 launch.script,

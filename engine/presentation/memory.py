@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.findings import ByteRange, EstimateReport, Saving, Setting
+from engine.findings import ByteRange, EstimateReport, Saving, Setting, SmallerDevice
 from engine.presentation.markdown import code_span, escape, table
 
 GIB = 1 << 30
@@ -15,6 +15,9 @@ VERDICT_WORDS = {"fits": "fits", "borderline": "borderline", "does-not-fit": "do
 _VERDICT_MARKS = {"fits": "✅", "borderline": "⚠️", "does-not-fit": "❌", "unknown": "❔"}
 
 MAX_SAVINGS = 6
+LEAST_SHARE = 0.0005
+"""Part of the peak below which a difference is none: the range is a hundred times as wide."""
+MAX_NOTES = 8
 
 COUNTERS = (
     ("occupied", "on the device (`nvidia-smi`)"),
@@ -41,9 +44,10 @@ def show_range(value: ByteRange) -> str:
 def show_difference(base: int, head: int) -> str:
     """`+1.2 GiB (+10 %)`."""
     change = head - base
-    if abs(change) < MIB:
+    share = change / base if base else 0.0
+    if abs(change) < MIB or (base and abs(share) < LEAST_SHARE):
         return "no change"
-    percent = f" ({change / base:+.0%})".replace("%", " %") if base else ""
+    percent = f" ({share:+.{0 if abs(share) >= 0.01 else 1}%})".replace("%", " %") if base else ""
     return f"{'+' if change > 0 else ''}{show_bytes(change)}{percent}"
 
 
@@ -101,8 +105,23 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         parts.append(changed)
     if shown.savings:
         parts.append(savings_table(shown.savings, [target.gpu for target in shown.targets]))
-    parts.append(f"Confidence: {shown.confidence}" + (f" ({escape(shown.notes[0])})." if shown.notes else "."))
+    if shown.smaller is not None and (words := smaller_device(shown.smaller)):
+        parts.append(escape(words))
+    parts.append(f"Confidence: {shown.confidence}.")
+    basis = [_settings_table(shown), "\n".join(f"- {escape(note)}" for note in shown.notes[:MAX_NOTES])]
+    if any(basis):
+        inside = "\n\n".join(part for part in basis if part)
+        parts.append(f"<details>\n<summary>What this was computed from</summary>\n\n{inside}\n\n</details>")
     return "\n\n".join(parts)
+
+
+def _settings_table(report: EstimateReport) -> str:
+    """Every value of the configuration and where it was read; empty where none is known."""
+    rows = [
+        [escape(key), code_span(show_setting(value), table=True), code_span(show_origin(value) or "-", table=True)]
+        for key, value in report.configuration.items()
+    ]
+    return table(["Configuration", "value", "from"], rows) if rows else ""
 
 
 def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:
@@ -119,6 +138,16 @@ def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:
     ]
     headings = ["What would save memory", "saves", "leaves", "cost", *(code_span(gpu, table=True) for gpu in gpus)]
     return table(headings, rows, right=(1, 2))
+
+
+def smaller_device(smaller: SmallerDevice) -> str:
+    """A sentence on the next smaller device; empty where nothing known makes the run fit it."""
+    if smaller.verdict != "fits":
+        return ""
+    name = f"{smaller.gpu} ({show_bytes(smaller.usable_bytes)} usable)"
+    if smaller.change is None:
+        return f"It fits the next smaller device too: {name}."
+    return f"To fit the next smaller device, {name}: {smaller.change}. Cost: {smaller.cost}."
 
 
 def _changed_settings(base: EstimateReport | None, head: EstimateReport) -> str:
@@ -161,11 +190,9 @@ def estimate_markdown(report: EstimateReport, script: str) -> str:
         parts.append(table(["Device", "usable", "verdict"], rows, right=(1,)))
     if report.savings:
         parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
-    if report.configuration:
-        settings = [
-            [escape(key), code_span(show_setting(value), table=True), code_span(show_origin(value) or "-", table=True)]
-            for key, value in report.configuration.items()
-        ]
-        parts.append(table(["Configuration", "value", "from"], settings))
+    if report.smaller is not None and (words := smaller_device(report.smaller)):
+        parts.append(escape(words))
+    if settings := _settings_table(report):
+        parts.append(settings)
     parts += [f"- {escape(note)}" for note in report.notes]
     return "\n\n".join(parts) + "\n"

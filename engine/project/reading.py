@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import gc
 import io
 import re
 import tokenize
@@ -87,9 +88,17 @@ def parse(path: str, text: str) -> ast.Module:
 
 
 def _parse_here(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+    # A tree is made of very many objects and holds no cycles: the collector would walk all trees again and again (two
+    # thirds of the time for 300 files).
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _older_spelling(text: str) -> ast.Module | None:

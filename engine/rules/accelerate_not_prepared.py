@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.distributed import knows_rank
 from engine.rules.facts.identity import identities
 from engine.rules.remedies.frameworks import also_prepared
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import Backward, LoaderBuilt, OptimizerStep, Prepare
+from engine.trace.events import Backward, Event, Iterate, LoaderBuilt, OptimizerStep, Prepare
 
 
 @rule("PF211", "accelerate-not-prepared", "error", "An optimizer or loader was left out of accelerator.prepare")
@@ -22,10 +23,11 @@ def check(trace: Trace) -> Iterator[Draft]:
         if any(_opaque(value) for value in prepare.objects):
             return
     yield from _hidden_loaders(trace, prepares)
+    yield from _left_out_loaders(trace, prepares, known)
     for step in trace.of(OptimizerStep):
         if not identities(step.optimizer).isdisjoint(known) or step.via == "engine":
             continue
-        handed = next((p for p in prepares if p.root is step.root or p.root.owner is not None is step.root.owner), None)
+        handed = next((p for p in prepares if _reaches(p, step)), None)
         through = [b for b in trace.family(step, Backward) if b.via == "accelerator"]
         if handed is None or not through or handed.index > step.index:
             continue
@@ -37,6 +39,11 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(handed.place, "prepared here, without the optimizer"), Step(through[0].place, "the backward")),
             fix=also_prepared(handed, step),
         )
+
+
+def _reaches(prepare: Prepare, event: Event) -> bool:
+    """Whether an event is in the same script or class as the hand-over."""
+    return prepare.root is event.root or (prepare.root.owner is not None and prepare.root.owner is event.root.owner)
 
 
 def _opaque(value: Value) -> bool:
@@ -59,6 +66,39 @@ def _hidden_loaders(trace: Trace, prepares: list[Prepare]) -> Iterator[Draft]:
                     "reads all data. Prepare the loader, then wrap it.",
                     (Step(inside[0].place, "the loader"), Step(option.place, "wrapped here")),
                 )
+
+
+def _left_out_loaders(trace: Trace, prepares: list[Prepare], known: frozenset[int]) -> Iterator[Draft]:
+    """A DataLoader that the prepared model trains on, and that no process has a share of."""
+    for built in trace.of(LoaderBuilt):
+        loader = built.loader
+        if not identities(loader).isdisjoint(known) or not built.complete or _split(loader):
+            continue
+        for iterate in trace.of(Iterate):
+            if iterate.iterates is None or not iterate.subject.trains or iterate.guarded("rank"):
+                continue
+            if not any(part is loader for part in iterate.iterates.ancestors(limit=30)):
+                continue
+            handed = next((p for p in prepares if _reaches(p, iterate)), None)
+            through = next((b for b in trace.within(iterate.subject, Backward) if b.via == "accelerator"), None)
+            if handed is None or through is None:
+                continue
+            yield Draft(
+                built.place,
+                "Training reads this loader, and it did not go through `prepare`: every process reads all of it, "
+                "and its batches stay on the host.",
+                (Step(handed.place, "prepared here, without it"), Step(iterate.subject.place, "read here")),
+            )
+            break
+
+
+def _split(loader: Value) -> bool:
+    """Whether the loader may be split by rank already."""
+    parts = [loader.keyword(name) for name in ("sampler", "batch_sampler", "dataset")]
+    made = [part for value in parts if value is not None for part in value.ancestors(limit=60)]
+    return any(knows_rank(part) or "Distributed" in part.made_by for part in made) or any(
+        part.origin.cls is not None and part.origin.cls.mentions_rank for part in made
+    )
 
 
 def _generator(value: Value) -> bool:

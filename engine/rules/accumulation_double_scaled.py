@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from engine.rules.facts.identity import same
+from engine.rules.facts.training import lightning_step, modulo_guard
 from engine.rules.remedies.frameworks import divided_once
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, Divided, Store
+from engine.trace.events import Backward, Divided, FrameworkTrainer, OptimizerStep, Store
 
 _DIVIDES = frozenset({"accelerator", "deepspeed"})
 
@@ -16,6 +18,8 @@ _DIVIDES = frozenset({"accelerator", "deepspeed"})
 @rule("PF215", "accumulation-double-scaled", "error", "The loss is divided by the accumulation count twice")
 def check(trace: Trace) -> Iterator[Draft]:
     divisions = list(trace.of(Divided))
+    yield from _by_hand_twice(trace, divisions)
+    yield from _by_lightning(trace, divisions)
     for backward in trace.of(Backward):
         if backward.via not in _DIVIDES:
             continue
@@ -41,6 +45,68 @@ def check(trace: Trace) -> Iterator[Draft]:
             break
 
 
+def _by_hand_twice(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
+    """One loss that is divided by the same number in two places, as where the criterion does it already."""
+    for backward in trace.of(Backward):
+        if backward.via in _DIVIDES:
+            continue
+        made_from = {id(value) for value in backward.loss.ancestors(through_detach=False, limit=60)}
+        by_count = [d for d in divisions if id(d.output) in made_from and d.operator in ("/", "div") and _counts(d.by)]
+        for first, second in pairwise(by_count):
+            again = any(part is first.output for part in second.value.ancestors(limit=60))
+            if again and first.place != second.place and first.by is second.by and _steps_seldom(trace, backward):
+                yield Draft(
+                    second.place,
+                    "The loss has already been divided by this number: the gradients of an accumulated step become "
+                    "too small by it.",
+                    (Step(first.place, "divided here first"), Step(backward.place, "back-propagated here")),
+                )
+                break
+
+
+def _counts(by: Value | None) -> bool:
+    return by is not None and by.role not in ("tensor", "parameter") and by.op not in ("size", "len", "sum")
+
+
+def _steps_seldom(trace: Trace, backward: Backward) -> bool:
+    return any(
+        modulo_guard(step, backward.loop) is not None and backward.loop in step.loops
+        for step in trace.of(OptimizerStep)
+        if backward.loop is not None
+    )
+
+
+def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
+    """`training_step` divides by what the Trainer accumulates over, which divides by it itself.
+
+    https://lightning.ai/docs/pytorch/stable/common/trainer.html#accumulate-grad-batches
+    """
+    counts = [
+        count
+        for built in trace.of(FrameworkTrainer)
+        if built.library in ("lightning", "pytorch_lightning")
+        and (count := built.keywords.get("accumulate_grad_batches")) is not None
+    ]
+    fitted = [run.keywords.get("model") for run in trace.of(FrameworkTrainer) if run.what == "fit"]
+    for divided in divisions:
+        if not divided.function.endswith(".training_step") or not lightning_step(divided) or divided.by is None:
+            continue
+        if divided.operator not in ("/", "div") or divided.value.carries_graph is not True:
+            continue
+        asked = divided.by_text.endswith("trainer.accumulate_grad_batches")
+        name = divided.by_text.removeprefix("self.")
+        given = [model.attributes.get(name) for model in fitted if model is not None]
+        count = next((count for count in counts if any(same(count, value) for value in given if value)), None)
+        if not asked and count is None:
+            continue
+        yield Draft(
+            divided.place,
+            "Lightning divides the loss by `accumulate_grad_batches` itself; dividing here as well shrinks the "
+            "gradients twice.",
+            (Step(count.place, "accumulated over this number of batches"),) if count is not None else (),
+        )
+
+
 def _set_in_config(trace: Trace, by: Value) -> bool:
     """Whether the same value is written into a DeepSpeed configuration."""
     return any("gradient_accumulation_steps" in store.target and same(store.value, by) for store in trace.of(Store))
@@ -50,9 +116,9 @@ def _count(backward: Backward) -> set[int]:
     """Values that the framework object was configured with as the number of accumulation steps."""
     if backward.through is None:
         return set()
-    owner = backward.through.origin
     found: set[int] = set()
-    for name, value in owner.keywords.items():
+    owners = {id(owner): owner for owner in (backward.through, backward.through.origin)}
+    for name, value in (item for owner in owners.values() for item in owner.keywords.items()):
         if "accumulation" in name:
             found |= {id(part) for part in value.ancestors(limit=20)}
         if name in ("config", "config_params", "args"):

@@ -23,23 +23,27 @@ from engine.trace.events import (
     ZeroGrad,
 )
 
-_SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer", "lightning"})
+_SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer"})
 
 
 @rule("PF202", "accumulation-unscaled", "error", "Accumulated gradients are a sum where a mean is meant")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _trainer_losses(trace)
     yield from _unconfigured(trace)
+    yield from _without_context(trace)
     for scope in step_scopes(trace):
         guard = modulo_guard(scope.step, scope.loop)
         if guard is None:
             yield from _inner_loop(trace, scope)
-        if guard is None or scope.loop is None or not _accumulates(scope, guard):
+        if guard is None or not _accumulates(scope, guard):
             continue
         for backward in backwards_before(scope)[:1]:
             if guard in backward.guards or backward.via in _SCALES_ITSELF or backward.gradient is not None:
                 continue
-            if _scaled(trace, backward) or _gradients_scaled(scope):
+            if _scaled(trace, backward):
+                yield from _short_window(backward, guard, scope)
+                continue
+            if _gradients_scaled(scope):
                 continue
             by = f" by `{guard.divisor}`" if guard.divisor else ""
             yield Draft(
@@ -99,6 +103,45 @@ def _unconfigured(trace: Trace) -> Iterator[Draft]:
             severity="note",
         )
         return
+
+
+def _without_context(trace: Trace) -> Iterator[Draft]:
+    """An Accelerator that is told to accumulate, and a training loop that never enters `accumulate`."""
+    for step in trace.of(OptimizerStep):
+        loop = trace.step_loop(step)
+        if loop is None or step.via != "direct" or modulo_guard(step, loop) is not None or step.contexts:
+            continue
+        backwards = [b for b in trace.within(loop, Backward) if b.via == "accelerator" and not b.contexts]
+        if not backwards or backwards[0].loops != step.loops:
+            continue
+        accelerator = backwards[0].through.origin if backwards[0].through is not None else None
+        steps = accelerator.keyword("gradient_accumulation_steps", "3") if accelerator is not None else None
+        if accelerator is None or steps is None or steps.constant == 1:
+            continue
+        if any(accelerator is context.value for event in trace.of(Backward) for context in event.contexts):
+            continue
+        yield Draft(
+            backwards[0].place,
+            "This Accelerator is built to accumulate gradients, and the step is not under "
+            "`accelerator.accumulate(model)`: every batch steps, with a loss that is divided by the number of "
+            "accumulation steps.",
+            (Step(steps.place, "asked for here"), Step(step.place, "the step")),
+            severity=None if isinstance(steps.constant, int) else "warning",
+        )
+        return
+
+
+def _short_window(backward: Backward, guard: Guard, scope: StepScope) -> Iterator[Draft]:
+    """The last micro-batches of an epoch make a step of their own, and are divided like a full window."""
+    if " or " not in guard.text or not guard.divisor:
+        return
+    yield Draft(
+        backward.place,
+        f"The step is also taken at the end of the data, after fewer than `{guard.divisor}` micro-batches; if their "
+        "losses are divided by the full number, that step is too small.",
+        (Step(guard.place, "steps when this holds"), Step(scope.step.place, "the step")),
+        severity="note",
+    )
 
 
 def _handles_accumulation(trace: Trace, cls: ClassValue) -> bool:

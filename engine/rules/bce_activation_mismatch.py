@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.activations import activation_of, applied
+from engine.rules.facts.activations import activation_of, applied, unbounded
 from engine.rules.remedies.activations import with_logits, without_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
@@ -28,7 +28,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                     fix=without_activation(trace, activation, loss),
                 )
         elif loss.kind == "binary_cross_entropy":
-            activation = activation_of(loss.input, "logits", "log-probabilities", "log-sigmoid")
+            activation = activation_of(loss.input, "log-probabilities", "log-sigmoid") or unbounded(loss.input)
             if activation is not None:
                 yield Draft(
                     loss.place,
@@ -36,5 +36,5 @@ def check(trace: Trace) -> Iterator[Draft]:
                     "a likelihood. "
                     "Use `binary_cross_entropy_with_logits`.",
                     applied(activation, loss, "the last layer"),
-                    fix=with_logits(trace, loss) if activation.kind == "logits" else None,
+                    fix=with_logits(trace, loss) if activation_of(loss.input, "logits") else None,
                 )

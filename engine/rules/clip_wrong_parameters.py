@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, modules_behind
-from engine.rules.facts.training import step_scopes
+from engine.rules.facts.training import StepScope, step_scopes
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import ClipGradients, OptimizerStep
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Backward, ClipGradients, OptimizerStep
 
 
 @rule("PF213", "clip-wrong-parameters", "error", "Gradients of another model are clipped")
@@ -22,9 +22,12 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             clipped = identities(*clip.of)
             held = [modules_behind(step.optimizer) for step in steps]
-            if not all(held) or any(not clipped.isdisjoint(modules) for modules in held):
+            if not all(held):
                 continue
-            if any(_related(module, step) for module in clip.of for step in steps):
+            if any(not clipped.isdisjoint(modules) for modules in held) or any(
+                _related(module, step) for module in clip.of for step in steps
+            ):
+                yield from _of_another_turn(scope, clip, steps)
                 continue
             yield Draft(
                 clip.place,
@@ -33,6 +36,31 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "are not clipped.",
                 (Step(following[0].place, "steps on other parameters"),),
             )
+
+
+def _of_another_turn(scope: StepScope, clip: ClipGradients, steps: list[OptimizerStep]) -> Iterator[Draft]:
+    """Between one model's backward and its step, the gradients of a model whose turn comes later are clipped."""
+    here = [e for e in scope.events if e.loops == clip.loops and e.iterations == clip.iterations]
+    following = next((e for e in here if isinstance(e, OptimizerStep) and e.index > clip.index), None)
+    before = [e for e in here if isinstance(e, (Backward, OptimizerStep)) and e.index < clip.index]
+    if following is None or following is not scope.step or not before or not isinstance(before[-1], Backward):
+        return
+    later = [e for e in here if isinstance(e, (Backward, OptimizerStep)) and e.index > following.index]
+    mine = [step for step in steps if any(_holds(step, module) for module in clip.of)]
+    if any(_holds(following, module) for module in clip.of) or not mine or not later:
+        return
+    if not isinstance(later[0], Backward):
+        return
+    yield Draft(
+        clip.place,
+        "These parameters belong to a model that is not stepped next: the gradients that the next step uses are not "
+        "clipped.",
+        (Step(before[-1].place, "the backward"), Step(following.place, "steps on other parameters")),
+    )
+
+
+def _holds(step: OptimizerStep, module: Value) -> bool:
+    return not identities(module).isdisjoint(modules_behind(step.optimizer)) or _related(module, step)
 
 
 def _related(module: object, step: OptimizerStep) -> bool:

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
 from engine.trace import Guard, Step, Trace
-from engine.trace.events import Collective
+from engine.trace.events import Collective, FunctionCall
 
 _POINT_TO_POINT = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv"})
 
 
 @rule("PF505", "collective-under-rank-guard", "error", "A collective is reached by some ranks only")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _sharded_state(trace)
+    yield from _of_unequal_length(trace)
     collectives = list(trace.of(Collective))
     for collective in trace.first_per_place(collectives):
         guard = collective.guarded("rank")
@@ -27,6 +29,49 @@ def check(trace: Trace) -> Iterator[Draft]:
             "so the run hangs.",
             (Step(guard.place, "the condition on the rank"),),
         )
+
+
+_SHARDED = frozenset({"state_dict_type", "full_optim_state_dict", "optim_state_dict", "summon_full_params"})
+
+
+def _sharded_state(trace: Trace) -> Iterator[Draft]:
+    """FSDP's state, which all ranks gather together, asked for by one."""
+    for call in trace.of(FunctionCall):
+        guard = call.guarded("rank")
+        owner, _, name = call.name.rpartition(".")
+        if guard is None or not owner.endswith("FullyShardedDataParallel") or name not in _SHARDED:
+            continue
+        yield Draft(
+            call.place,
+            f"Only ranks for which `{guard.text}` is {guard.holds} reach this, and a sharded model's full state "
+            "is gathered by all of them together: the run hangs. Gather on every rank, and guard the write alone.",
+            (Step(guard.place, "the condition on the rank"),),
+        )
+
+
+def _of_unequal_length(trace: Trace) -> Iterator[Draft]:
+    """What a mask picks has another length on each rank, and `all_gather` takes equal ones."""
+    for collective in trace.of(Collective):
+        if collective.name not in ("all_gather", "all_gather_into_tensor") or collective.library != "torch":
+            continue
+        given = collective.values[1] if len(collective.values) > 1 else None
+        picked = given
+        for _ in range(6):
+            if picked is None or picked.keywords.get("mask") is not None or picked.op in _PICKS or not picked.parents:
+                break
+            picked = picked.parents[0] if picked.op in _KEEPS_LENGTH else None
+        if picked is None or not (picked.keywords.get("mask") or picked.op in _PICKS):
+            continue
+        yield Draft(
+            collective.place,
+            "How many elements are picked differs from rank to rank, and `all_gather` needs tensors of one shape: it "
+            "hangs or returns garbage. Exchange the lengths and pad, or use `all_gather_object`.",
+            (Step(picked.place, "picked here"),),
+        )
+
+
+_PICKS = frozenset({"masked_select", "nonzero", "unique"})
+_KEEPS_LENGTH = frozenset({"contiguous", "float", "to", "cuda", "detach", "clone", "long", "squeeze", "unsqueeze"})
 
 
 def _answers(other: Collective, collective: Collective, guard: Guard) -> bool:

@@ -49,7 +49,10 @@ def _backend(trace: Trace, init: ProcessGroupInit) -> Place | None:
 
 def _default_device(trace: Trace) -> bool:
     """Whether tensors are created elsewhere by default."""
-    return any(call.name.startswith("torch.set_default") for call in trace.of(FunctionCall))
+    return any(call.name in _DEFAULT_DEVICE for call in trace.of(FunctionCall))
+
+
+_DEFAULT_DEVICE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 
 
 def _own_group(trace: Trace, collective: Collective) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Iterate, LoaderBuilt, Transfer
+from engine.trace import Step, Trace, Value
+from engine.trace.events import FunctionCall, Iterate, LoaderBuilt, Transfer
 
 _DECODES = (
     "torchvision.datasets.ImageFolder",
@@ -19,6 +19,12 @@ _DECODES = (
 )
 
 
+_OPENS = frozenset(
+    {"PIL.Image.open", "cv2.imread", "torchvision.io.read_image", "torchaudio.load", "librosa.load", "soundfile.read"}
+    | {"imageio.imread", "skimage.io.imread", "decord.VideoReader", "torchvision.io.read_video"}
+)
+
+
 @rule("PF602", "dataloader-misconfigured", "note", "A loader decodes files without worker processes")
 def check(trace: Trace) -> Iterator[Draft]:
     for built in trace.of(LoaderBuilt):
@@ -26,7 +32,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if (
             not built.complete
             or data is None
-            or not any(p.made_by.startswith(_DECODES) for p in data.ancestors(limit=20))
+            or not any(p.made_by.startswith(_DECODES) or _opens(trace, p) for p in data.ancestors(limit=20))
         ):
             continue
         workers = built.loader.keyword("num_workers", "5")
@@ -46,3 +52,12 @@ def check(trace: Trace) -> Iterator[Draft]:
             "and `pin_memory=True` let decoding overlap with compute.",
             (Step(data.origin.place, "reads and decodes files"), Step(device.place, "trains on a GPU")),
         )
+
+
+def _opens(trace: Trace, data: Value) -> bool:
+    """Whether a data set of the project reads a file of pictures or sound for each sample."""
+    cls = data.origin.cls
+    if cls is None or cls.family != "dataset":
+        return False
+    own = {base.name for base in cls.lineage()}
+    return any(call.name in _OPENS and call.function.rpartition(".")[0] in own for call in trace.of(FunctionCall))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import identities
 from engine.rules.remedies.frameworks import through_wrapper
 from engine.rules.rule import Draft, rule
 from engine.trace import Guard, Step, Trace
-from engine.trace.events import Forward, ThroughWrapper, Wrapped
+from engine.trace.events import Forward, FunctionCall, ThroughWrapper, Wrapped
 
 
 @rule("PF503", "ddp-module-bypass", "error", "A training pass calls the module inside its distributed wrapper")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _not_handed_on(trace)
+    yield from _never_through(trace)
     for forward in trace.of(Forward):
         wrapper = forward.bypasses
         if wrapper is None or not forward.output.feeds_backward or wrapper.wrapping not in ("ddp", "fsdp"):
@@ -26,6 +28,32 @@ def check(trace: Trace) -> Iterator[Draft]:
             "forward, so ranks drift apart. Call the wrapped model.",
             (Step(wrapper.place, "wrapped here"),),
             fix=through_wrapper(forward),
+        )
+
+
+def _never_through(trace: Trace) -> Iterator[Draft]:
+    """The model inside is kept and trained, and no training pass goes through the wrapper around it."""
+    for wrapped in trace.of(Wrapped):
+        if wrapped.how != "ddp" or wrapped.guards or len(wrapped.module.options()) > 1:
+            continue
+        through = identities(wrapped.wrapper)
+        inner = wrapped.module.origin
+        passes = [f for f in trace.of(Forward) if f.grad is True and f.output.feeds_backward]
+        if any(wrapped.wrapper in f.module.options() for f in passes) or not through:
+            continue
+        direct = next((f for f in passes if f.module is inner and f.bypasses is None and f.mode != "eval"), None)
+        if direct is None or (direct.root is wrapped.root and direct.index < wrapped.index):
+            continue
+        if any(wrapped.wrapper in value.options() for call in trace.of(FunctionCall) for value in call.arguments):
+            continue
+        place = direct.place
+        if inner.cls is not None and place.path == inner.cls.path and direct.stack:
+            place = direct.stack[-1]
+        yield Draft(
+            place,
+            "This training pass calls the model inside of its distributed wrapper, and none goes through the wrapper, "
+            "which prepares the reduction of gradients in its own forward: ranks drift apart.",
+            (Step(wrapped.place, "wrapped here"),),
         )
 
 

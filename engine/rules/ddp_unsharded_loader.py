@@ -18,7 +18,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for built in trace.of(LoaderBuilt):
         loader = built.loader
         sampler = loader.keyword("sampler", "batch_sampler")
-        if not built.complete or (sampler is not None and not _none(sampler)):
+        if not built.complete or (sampler is not None and not _none(sampler) and not _draws_from_all(sampler)):
             continue
         if not identities(loader).isdisjoint(prepared) or _sharded(loader):
             continue
@@ -40,6 +40,16 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
 
 
+_WHOLE = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "WeightedRandomSampler"))
+
+
+def _draws_from_all(sampler: Value) -> bool:
+    """A sampler of torch that knows nothing of ranks, over data that knows nothing of them either."""
+    return all(option.made_by in _WHOLE for option in sampler.options()) and not any(
+        knows_rank(part) for part in sampler.ancestors(limit=60)
+    )
+
+
 def _none(value: Value | None) -> bool:
     return value is not None and value.is_constant and value.constant is None
 
@@ -51,6 +61,8 @@ def _sharded(loader: Value) -> bool:
     if data is None or any(knows_rank(part) for part in data.ancestors(limit=200)):
         return True
     if shuffle is not None and shuffle.constant is True:
+        return False
+    if loader.keyword("sampler") is not None and not _none(loader.keyword("sampler")):
         return False
     cls = data.origin.cls
     if cls is None or cls.family != "iterable-dataset":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import same
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import ProcessGroupInit, SetDevice, Transfer, Wrapped
@@ -17,7 +18,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         launched = next((i for i in trace.family(wrapped, ProcessGroupInit) if i.how == "init_process_group"), None)
         if wrapped.how != "ddp" or launched is None or wrapped.wrapper.keyword("device_ids", "1") is not None:
             continue
-        moved = next((t for t in trace.family(wrapped, Transfer) if _to_default(t)), None)
+        moved = next((t for t in trace.family(wrapped, Transfer) if _to_default(t, wrapped)), None)
         if moved is None:
             continue
         yield Draft(
@@ -28,5 +29,11 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
 
 
-def _to_default(transfer: Transfer) -> bool:
-    return transfer.value.role == "module" and transfer.how == "cuda" and transfer.device == "cuda"
+def _to_default(transfer: Transfer, wrapped: Wrapped) -> bool:
+    """Whether a module, or what is wrapped, goes to "the" GPU."""
+    module = transfer.value.role == "module" or same(transfer.result, wrapped.module)
+    return module and transfer.device == "cuda" and not _numbered(transfer)
+
+
+def _numbered(transfer: Transfer) -> bool:
+    return transfer.how == "to" and any(part.rank for part in (transfer.value, *transfer.value.parents))

@@ -17,7 +17,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for store in trace.of(Store):
         if store.grad is False or store.value is None or store.value.carries_graph is not True:
             continue
-        if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store):
+        if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store) or not _averages(store):
             continue
         source = _parameters_only(store.value, outputs)
         if any(held is not None and viewed(held) is source for held in (store.previous, store.container)):
@@ -35,7 +35,10 @@ def check(trace: Trace) -> Iterator[Draft]:
             fix=without_gradients(trace, store.place),
         )
     for update in trace.of(InPlaceUpdate):
-        if update.grad is not True or update.target.role != "parameter" or update.target.requires_grad is False:
+        if update.grad is not True or update.target.role != "parameter":
+            continue
+        if update.how == "data":
+            # Assigning to `.data` takes the numbers only, whatever graph the new tensor has.
             continue
         if update.how == "data":
             # What is assigned to `.data` takes no history with it.
@@ -44,6 +47,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         by_gradient = any(v.op == "grad" for operand in update.operands for v in operand.ancestors(limit=60))
         of_other = [v for v in others if v is not update.target and not by_gradient]
         if not of_other or update.target.detached:
+            continue
+        if update.target.requires_grad is False:
+            yield from _frozen_average(trace, update)
             continue
         yield Draft(
             update.place,
@@ -54,12 +60,47 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
 
 
+def _frozen_average(trace: Trace, update: InPlaceUpdate) -> Iterator[Draft]:
+    """A frozen copy takes the graph of the parameters that are mixed into it."""
+    live = [
+        part
+        for operand in update.operands
+        for part in operand.ancestors(through_detach=False, limit=60)
+        if part.role == "parameter" and part.requires_grad is not False and not part.detached
+    ]
+    if live and not any(operand.carries_graph is False and operand.role != "parameter" for operand in update.operands):
+        yield Draft(
+            update.place,
+            "The average needs no gradients, and what is mixed into it does: from the first update on it carries "
+            "a graph, which each update extends. Update it under `torch.no_grad()`.",
+            (Step(live[0].place, "the trained model's parameters"),),
+            fix=without_gradients(trace, update.place, update.loop),
+        )
+
+
 def _outlives_a_step(store: Store) -> bool:
     """A container made in this function and kept by nothing lives on only over the training loops around it."""
     container = store.container
     if not isinstance(container, Container):
         return store.how == "item"
     return bool(container.held_as) or any(loop.trains for loop in store.crossing)
+
+
+def _averages(store: Store) -> bool:
+    """Whether the new value mixes the old one, scaled, with something: adding to a tensor is no average."""
+    before = {
+        id(option) for value in (store.previous, store.container) if value is not None for option in value.options()
+    }
+
+    def old(value: Value) -> bool:
+        return any(id(part) in before or id(part.member_of) in before for part in value.ancestors(limit=60))
+
+    if store.how == "accumulate" and store.value is not store.result:
+        return old(store.value)
+    return any(part.op in _SCALES and old(part) for part in store.value.ancestors(limit=60))
+
+
+_SCALES = frozenset({"operator*", "operator/", "lerp", "mul", "div"})
 
 
 def _parameters_only(value: Value, outputs: set[int]) -> Value | None:

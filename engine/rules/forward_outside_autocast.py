@@ -27,8 +27,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         context = inside[0].context("autocast")
         if context is None:
             continue
+        place = next((p for p in reversed(outside[0].stack) if p.path == context.place.path), outside[0].place)
         yield Draft(
-            outside[0].place,
+            outside[0].place if outside[0].function == inside[0].function else place,
             "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward "
             "pass inside.",
             (Step(context.place, "autocast begins here"), Step(inside[0].place, "only this is inside")),

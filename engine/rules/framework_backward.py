@@ -17,6 +17,7 @@ from engine.trace.events import Backward, Forward, OptimizerStep, Prepare
 @rule("PF210", "framework-backward", "error", "backward() goes past the framework that owns it")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    yield from _past_engine(trace)
     for backward in trace.of(Backward):
         automatic = _automatic(backward)
         if backward.via == "lightning" and automatic is True:
@@ -57,6 +58,27 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(owner.place, "handed over here"),),
             fix=owned_backward(owner, backward),
         )
+
+
+def _past_engine(trace: Trace) -> Iterator[Draft]:
+    """The optimizer inside of a DeepSpeed engine is stepped by hand."""
+    engines = {id(b.through): b.through for b in trace.of(Backward) if b.via == "deepspeed" and b.through is not None}
+    for step in trace.of(OptimizerStep):
+        if step.via != "direct":
+            continue
+        for engine in engines.values():
+            given = engine.keywords.get("optimizer")
+            own = step.optimizer.origin.member_of is engine or not identities(given).isdisjoint(
+                identities(step.optimizer)
+            )
+            if own:
+                yield Draft(
+                    step.place,
+                    "This optimizer belongs to a DeepSpeed engine: stepped by itself it ignores accumulation, loss "
+                    "scaling and partitioned gradients. Call the engine's `step()`.",
+                    (Step(engine.place, "the engine"),),
+                )
+                break
 
 
 def _automatic(backward: Backward) -> bool | None:

@@ -23,6 +23,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         else:
             if dropout.training is not None and dropout.training.constant is not True:
                 continue
+            if dropout.training is not None and dropout.function.rpartition(".")[2] != "forward" and not dropout.stack:
+                # Asked for by name in a method of its own: sampling with dropout.
+                continue
             what = "its `training` defaults to True" if dropout.training is None else "`training` is True here"
             advice = "pass `training=self.training` or use a dropout module"
         place = _asked_for(dropout, dropout.in_module)
@@ -47,4 +50,6 @@ def _asked_for(dropout: FunctionalDropout, module: Value) -> Place:
 
 def _off(dropout: FunctionalDropout) -> bool:
     probability = dropout.probability
-    return probability is not None and probability.is_constant and not probability.constant
+    return probability is not None and any(
+        option.is_constant and not option.constant for option in probability.options()
+    )

@@ -63,7 +63,9 @@ def _scaled(events: list[Event], clip: ClipGradients, scope: StepScope) -> Itera
 def _late(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:
     step = scope.step
     inside = [e for e in events if isinstance(e, (Backward, ClipGradients, ZeroGrad))]
-    if any(isinstance(e, ClipGradients) and e.index < step.index and not e.measures_only for e in inside):
+    if any(
+        isinstance(e, ClipGradients) and e is not clip and e.index < step.index and not e.measures_only for e in inside
+    ):
         return
     backward = nearest_before(events, clip, Backward)
     if clip.index > step.index and backward is not None and backward.index < step.index:

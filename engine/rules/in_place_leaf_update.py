@@ -28,6 +28,16 @@ def check(trace: Trace) -> Iterator[Draft]:
             "under `torch.no_grad()`.",
             (Step(target.place, "the parameter"),),
         )
+    for update in trace.of(InPlaceUpdate):
+        target = update.target
+        asked = target.keywords.get("requires_grad") if target.detached == "created" else None
+        if update.grad is True and asked is not None and asked.constant is True and update.how != "data":
+            yield Draft(
+                update.place,
+                "A leaf that requires gradients is changed in place while gradients are recorded: PyTorch raises "
+                "here. Do it under `torch.no_grad()`.",
+                (Step(target.place, "made with `requires_grad=True`"),),
+            )
     for rebound in trace.of(Rebound):
         if rebound.grad is False or not _from_gradient(rebound):
             continue

@@ -8,7 +8,7 @@ from engine.rules.facts.distributed import distributed_by
 from engine.rules.facts.identity import same
 from engine.rules.facts.text import source_of
 from engine.rules.rule import Draft, FixMaker, rule
-from engine.trace import Step, Trace
+from engine.trace import Step, Trace, Value
 from engine.trace.events import (
     Collective,
     Forward,
@@ -16,6 +16,7 @@ from engine.trace.events import (
     Load,
     LoadStateDict,
     MethodCall,
+    Store,
     TensorCreated,
     Transfer,
 )
@@ -23,6 +24,7 @@ from engine.trace.events import (
 
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _kept(trace)
     for load in trace.of(Load):
         if load.how != "torch.load" or load.map_location is not None:
             continue
@@ -67,6 +69,26 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
 
 
+def _kept(trace: Trace) -> Iterator[Draft]:
+    """A checkpoint that was loaded to the GPU, and that an object keeps after its weights were copied."""
+    for store in trace.of(Store):
+        load = next((e for e in trace.of(Load) if e.result is store.value), None) if store.how == "attribute" else None
+        if load is None or load.how != "torch.load":
+            continue
+        where = load.map_location
+        on_gpu = where is not None and where.is_constant and str(where.constant).startswith("cuda")
+        used = _used_as_state(trace, load)
+        if used is None or not on_gpu:
+            continue
+        yield Draft(
+            load.place,
+            f"The checkpoint is loaded to the GPU and stays in `{store.target}`: its weights take memory a second "
+            "time for as long as this object lives. Load it to the CPU, or keep only what is needed of it.",
+            (Step(store.place, "kept here"), Step(used.place, "copied into the model here")),
+            severity="warning",
+        )
+
+
 def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:
     if load.result is None:
         return None
@@ -89,7 +111,8 @@ def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transf
             continue
         # `if torch.cuda.is_available(): net.cuda()` is meant to run on hosts without a GPU as well.
         optional = any("is_available" in guard.text for guard in transfer.guards)
-        if transfer.how == "cuda" and optional and same(transfer.value, used.target):
+        chosen = transfer.how == "to" and _either(transfer.destination)
+        if (chosen or (transfer.how == "cuda" and optional)) and same(transfer.value, used.target):
             return transfer
     return None
 
@@ -111,6 +134,18 @@ def _given_host_tensors(trace: Trace, load: Load) -> Forward | MethodCall | Func
         if any(id(option) in created and option.device in ("", "cpu") for value in given for option in value.options()):
             return call
     return None
+
+
+def _either(device: Value | None) -> bool:
+    """Whether a device is the GPU or the CPU, by what the host has."""
+    if device is None:
+        return False
+    for part in device.ancestors(limit=20):
+        for value in (part, *part.keywords.values()):
+            names = {str(option.constant).split(":")[0] for option in value.options() if option.is_constant}
+            if {"cuda", "cpu"} <= names:
+                return True
+    return False
 
 
 def _exchanges(trace: Trace, load: Load) -> Collective | None:

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.training import lightning_step
 from engine.rules.remedies.detaching import attached
 from engine.rules.rule import Draft, rule
-from engine.trace import Choice, Step, Trace, Value
-from engine.trace.events import Backward, Collective, Detach, Forward, LossCall, OptimizerStep, Return
+from engine.trace import Choice, Container, Step, Trace, Value
+from engine.trace.events import (
+    AutogradGrad,
+    Backward,
+    Collective,
+    Detach,
+    Forward,
+    FrameworkTrainer,
+    FunctionCall,
+    HookRegistered,
+    LossCall,
+    MethodCall,
+    OptimizerStep,
+    Return,
+    Store,
+    ZeroGrad,
+)
 
 _REWRAPS = frozenset({"tensor", "variable", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
@@ -15,12 +32,23 @@ _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
 
 @rule("PF405", "loss-graph-broken", "error", "backward() starts from a loss that the network does not reach")
 def check(trace: Trace) -> Iterator[Draft]:
-    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    forwards = {
+        id(forward.output): forward for forward in trace.of(Forward) if forward.module.has_parameters is not False
+    }
     detaches = list(trace.of(Detach))
     for backward in trace.of(Backward):
         ancestors = list(backward.loss.ancestors())
         networks = [forwards[id(value)] for value in ancestors if id(value) in forwards]
         live = [forwards[id(v)] for v in backward.loss.graph_ancestors() if id(v) in forwards]
+        cut = _cut_everywhere(backward.loss, {id(forward.output) for forward in networks}) if networks else None
+        if cut is not None and any(forward.grad is True for forward in networks) and _leaf(backward.loss) is None:
+            yield Draft(
+                cut.place,
+                f"{_CUTS[cut.detached]} leaves the autograd graph, and the loss is computed from nothing else of "
+                "the network: backward raises, or gives it no gradient.",
+                (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
+            )
+            continue
         if networks and not live:
             leaf = _leaf(backward.loss)
             if leaf is not None:
@@ -40,6 +68,179 @@ def check(trace: Trace) -> Iterator[Draft]:
             yield from _direct_loss_of_no_grad(backward, networks, forwards)
     yield from _generator_cut(trace, detaches, forwards)
     yield from _collectives(trace)
+    yield from _gathered(trace)
+    yield from _returned_without_graph(trace)
+    yield from _never_backward(trace)
+    yield from _only_detached(trace, detaches)
+
+
+_CUTS = {
+    "argmax": "`argmax`",
+    "argmin": "`argmin`",
+    "numpy": "NumPy",
+    "item": "`.item()`",
+    "tolist": "`.tolist()`",
+    "float": "`float()`",
+    "copied": "Making a new tensor",
+    "detach": "`.detach()`",
+    "data": "`.data`",
+}
+
+
+_MAY_LEARN = frozenset(
+    {"call", "method-call", "library-call", "parameter-of-function", "attribute", "unknown", "getattr", "autograd-grad"}
+)
+"""Values that may be, or be made from, something that is trained."""
+
+
+def _cut_everywhere(loss: Value, outputs: set[int]) -> Value | None:
+    """The first of the cuts, where every way from the loss to a network's output goes through one."""
+    found: Value | None = None
+    queue, seen = [loss], {id(loss)}
+    for value in queue:
+        if id(value) in outputs or len(seen) > 2000:
+            return None
+        if value.detached in _CUTS:
+            reaches = any(id(part) in outputs for part in value.ancestors())
+            found = found or (value if reaches else None)
+            continue
+        if value.op == "data-element" or value.is_constant or value.role in ("loader", "number", "array"):
+            continue
+        if value.op in _MAY_LEARN or value.role == "parameter" or (value.requires_grad and value is not loss):
+            return None
+        # What a module of the project returns depends on its inputs as its own code says.
+        for part in value.parents[:1] if value.op == "forward-result" else value.parents:
+            if id(part) not in seen:
+                seen.add(id(part))
+                queue.append(part)
+    return found
+
+
+def _returned_without_graph(trace: Trace) -> Iterator[Draft]:
+    """Lightning back-propagates what `training_step` returns, in automatic optimization."""
+    for returned in trace.of(Return):
+        owner, value = returned.root.owner, returned.value
+        if not returned.function.endswith(".training_step") or not lightning_step(returned) or value is None:
+            continue
+        if owner is None or "automatic_optimization" in owner.attributes or any(True for _ in _own(trace, returned)):
+            continue
+        loss = value.entries.get("loss") if isinstance(value, Container) else value
+        parts = [loss] if loss is not None else list(value.elements())
+        if parts and all(option.detached in _LEAVES for part in parts for option in part.options()):
+            yield Draft(
+                returned.place,
+                "Lightning back-propagates what this step returns, and it is returned without its graph.",
+                (Step(parts[0].place, "the graph is left here"),),
+            )
+
+
+_LEAVES = frozenset({"detach", "item", "data", "float"})
+
+
+def _own(trace: Trace, returned: Return) -> Iterator[Backward]:
+    return (b for b in trace.family(returned, Backward) if b.function == returned.function)
+
+
+def _never_backward(trace: Trace) -> Iterator[Draft]:
+    """An optimizer that is cleared and stepped in each iteration, with a pass of its model, and no backward."""
+    if any(True for _ in trace.of(Backward, AutogradGrad, HookRegistered, FrameworkTrainer)):
+        return
+    for step in trace.of(OptimizerStep):
+        loop = step.loop
+        if loop is None or step.closure is not None or step.via != "direct" or step.optimizer.origin.op != "construct":
+            continue
+        zeros = [z for z in trace.within(loop, ZeroGrad) if same(z.target, step.optimizer) and z.loop is loop]
+        forwards = [
+            f
+            for f in trace.within(loop, Forward)
+            if f.grad is True and f.index < step.index and f.loop is loop and f.output.carries_graph is not False
+        ]
+        if not zeros or not forwards or _handed_to_unknown(trace, step):
+            continue
+        held = modules_behind(step.optimizer)
+        trained = next((f for f in forwards if not identities(f.module).isdisjoint(held)), None)
+        if trained is not None:
+            yield Draft(
+                step.place,
+                "No backward was found in this loop: the optimizer steps on gradients that nothing computes.",
+                (Step(trained.place, "the forward pass"), Step(loop.place, "the loop")),
+            )
+            return
+
+
+def _handed_to_unknown(trace: Trace, step: OptimizerStep) -> bool:
+    """Whether something that was not followed gets the optimizer, or what the loop computed."""
+    loop = step.loop
+    assert loop is not None
+    outputs = {id(f.output) for f in trace.within(loop, Forward)}
+    for event in trace.within(loop, FunctionCall, MethodCall):
+        if isinstance(event, FunctionCall) and event.name.startswith(("torch.", "math.", "numpy.")):
+            continue
+        values = [*event.arguments, *event.keywords.values()]  # type: ignore[attr-defined]
+        if isinstance(event, MethodCall):
+            values.append(event.receiver)
+        for value in values:
+            parts = list(value.ancestors(limit=60))
+            if any(id(part) in outputs or part is step.optimizer for part in parts):
+                return True
+    return False
+
+
+def _only_detached(trace: Trace, detaches: list[Detach]) -> Iterator[Draft]:
+    """A network in training mode whose output two optimizers' losses only ever see detached."""
+    for forward in trace.of(Forward):
+        loop = next((loop for loop in forward.loops if loop.innermost_training), None)
+        output = forward.output
+        if loop is None or forward.grad is not True or forward.mode != "train" or forward.mode_set_at is None:
+            continue
+        if output.feeds_backward or not output.feeds_cut_loss or output.carries_graph is not True:
+            continue
+        if forward.module.requires_grad is False or any(value.carries_graph for value in forward.inputs):
+            continue
+        if any(other.output.feeds_backward and same(other.module, forward.module) for other in trace.of(Forward)):
+            continue
+        backwards = [b for b in trace.within(loop, Backward) if any(p is output for p in b.loss.ancestors())]
+        steps = {id(step.optimizer) for step in trace.within(loop, OptimizerStep)}
+        cuts = [d for d in detaches if d.value is output and loop in d.loops]
+        if len({b.place for b in backwards}) < 2 or len(steps) < 2 or len({d.place for d in cuts}) < 2:
+            continue
+        yield Draft(
+            cuts[-1].place,
+            "Every loss of this step sees these outputs detached: the network that makes them is in training mode and "
+            "gets no gradient.",
+            (Step(forward.place, "computed here"), Step(backwards[-1].place, "back-propagated here")),
+        )
+        return
+
+
+def _gathered(trace: Trace) -> Iterator[Draft]:
+    """Features of all ranks, gathered without a backward, and a loss that sees this rank's own among them only."""
+    for collective in trace.of(Collective):
+        if collective.name != "all_gather" or collective.library != "torch" or collective.grad is not True:
+            continue
+        if len(collective.values) < 2 or (collective.result is not None and not collective.result.detached):
+            continue
+        parts, own = collective.values[0], collective.values[1]
+        if not isinstance(parts, Container) or own.carries_graph is False or own.detached:
+            continue
+        written = any(store.container is parts and store.index > collective.index for store in trace.of(Store))
+        if written or (own.carries_graph is None and own.op == "parameter-of-function"):
+            continue
+        for loss in trace.after(collective, LossCall):
+            made_from = list(loss.input.ancestors()) if loss.input is not None else []
+            trained = loss.output.feeds_backward or loss.function.endswith(".forward")
+            if not any(part is parts for part in made_from) or not trained:
+                continue
+            if any(part is own for part in loss.input.ancestors(through_detach=False)) if loss.input else True:
+                continue
+            yield Draft(
+                collective.place if not collective.stack else collective.stack[-1],
+                "`all_gather` has no backward, and this loss uses the gathered tensors alone: the features that this "
+                "rank computed get no gradient from it. Put the rank's own tensor back into the list, or use "
+                "`torch.distributed.nn.functional.all_gather`.",
+                (Step(collective.place, "gathered here"), Step(loss.place, "used in this loss")),
+            )
+            return
 
 
 def _collectives(trace: Trace) -> Iterator[Draft]:

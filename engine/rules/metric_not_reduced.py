@@ -7,18 +7,20 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
 from engine.rules.facts.retention import entered_as
+from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace
 from engine.trace.events import (
     Collective,
     Forward,
     FrameworkHook,
+    FrameworkTrainer,
     Iterate,
     LoaderBuilt,
     LossCall,
-    MetricUpdate,
     ProcessGroupInit,
     Report,
+    Return,
     Store,
 )
 
@@ -28,7 +30,9 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _plain(trace)
     yield from _prepared(trace)
     yield from _collected(trace)
-    yield from _repeated(trace)
+    yield from _returned(trace)
+    yield from _with_duplicates(trace)
+    yield from _logged(trace)
 
 
 def _plain(trace: Trace) -> Iterator[Draft]:
@@ -125,36 +129,6 @@ def _collected(trace: Trace) -> Iterator[Draft]:
             )
 
 
-def _repeated(trace: Trace) -> Iterator[Draft]:
-    """Samples that Accelerate repeats to fill the last batch, and `gather` hands on."""
-    for gather in trace.first_per_place(trace.of(Collective)):
-        loop, given = gather.loop, gather.values[0] if gather.values else None
-        if (
-            gather.name != "gather"
-            or gather.library not in ("accelerator", "accelerate")
-            or loop is None
-            or loop.trains
-            or given is None
-        ):
-            continue
-        if loop.iterates is None or not any(p.origin.prepared is not None for p in loop.iterates.ancestors(limit=30)):
-            continue
-        collects = [
-            event
-            for event in trace.within(loop, MetricUpdate, Store)
-            if event.index > gather.index
-            and not (isinstance(event, Store) and event.how not in ("append", "extend"))
-            and any(part is gather.result for value in event.named_values() for part in value.ancestors(limit=60))
-        ]
-        if collects and not _CUT.search(trace.project.read_text(gather.place.path)):
-            yield Draft(
-                gather.place,
-                "The last batch is filled with samples from the start so that all processes have the same number, and "
-                "`gather` counts those twice. `gather_for_metrics` drops them.",
-                (Step(loop.place, "the evaluation loop"), Step(collects[0].place, "counted here")),
-            )
-
-
 _CUT = re.compile(r"\[\s*:\s*len\(|\.num_samples|samples_seen|remainder")
 """Code that cuts the surplus off by itself."""
 
@@ -164,4 +138,88 @@ _MOVES_NOTHING = frozenset({"barrier", "wait_for_everyone", "broadcast", "fabric
 def _split(iterate: Iterate) -> bool:
     return iterate.iterates is not None and any(
         part.origin.prepared is not None for part in iterate.iterates.ancestors(limit=30)
+    )
+
+
+def _returned(trace: Trace) -> Iterator[Draft]:
+    """A function evaluates this rank's share, returns a figure of it, and no collective is seen anywhere."""
+    exchanging = (c for c in trace.of(Collective) if c.name not in ("barrier", "broadcast"))
+    if any(True for _ in exchanging) or not any(True for _ in trace.of(ProcessGroupInit)):
+        return
+    sharded = {
+        id(built.loader): built
+        for built in trace.of(LoaderBuilt)
+        if (sampler := built.loader.keyword("sampler")) is not None and sampler.made_by.endswith("DistributedSampler")
+    }
+    for iterate in trace.of(Iterate) if sharded else ():
+        if iterate.iterates is None or iterate.subject.trains or iterate.guarded("rank"):
+            continue
+        built = next((sharded[i] for i in identities(iterate.iterates) if i in sharded), None)
+        outputs = {id(f.output) for f in trace.within(iterate.subject, Forward) if f.grad is False}
+        if built is None or not outputs:
+            continue
+        for returned in trace.after(iterate, Return):
+            value = returned.value
+            if returned.function != iterate.function or value is None or value.role != "number":
+                continue
+            if any(id(part) in outputs for part in value.ancestors(limit=300)):
+                yield Draft(
+                    returned.place,
+                    "This rank has evaluated only its share of the data, and returns its figure as the result; reduce "
+                    "it over all ranks first.",
+                    (Step(built.place, "split among ranks here"), Step(iterate.subject.place, "evaluated here")),
+                )
+                return
+
+
+def _with_duplicates(trace: Trace) -> Iterator[Draft]:
+    """`gather` keeps the samples that fill up the last batch; `gather_for_metrics` drops them.
+
+    https://huggingface.co/docs/accelerate/quicktour#distributed-evaluation
+    """
+    for collective in trace.of(Collective):
+        loop = collective.loop
+        if collective.name != "gather" or not collective.library.startswith("accelerat"):
+            continue
+        if loop is None or loop.trains or any(f.grad is not False for f in trace.within(loop, Forward)):
+            continue
+        iterate = next((i for i in trace.of(Iterate) if i.subject is loop), None)
+        if iterate is not None and _split(iterate) and not _CUT.search(trace.project.read_text(collective.place.path)):
+            yield Draft(
+                collective.place,
+                "`gather` also returns the samples that were repeated to fill the last batch of each process, so they "
+                "count twice. Use `gather_for_metrics`.",
+                (Step(loop.place, "a prepared loader"),),
+            )
+            return
+
+
+def _logged(trace: Trace) -> Iterator[Draft]:
+    """Lightning's `self.log` of a tensor in an evaluation step, in a run of several devices.
+
+    https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html#sync-dist
+    """
+    several = next((built for built in trace.of(FrameworkTrainer) if _on_several(built)), None)
+    for report in trace.of(Report) if several is not None else ():
+        step = report.function.rpartition(".")[2]
+        if step not in ("validation_step", "test_step") or not lightning_step(report):
+            continue
+        if "sync_dist" in report.keywords or len(report.values) < 2 or report.values[1].role == "metric":
+            continue
+        assert several is not None
+        yield Draft(
+            report.place,
+            "With several devices each logs the figure of its own share; pass `sync_dist=True`, or log a metric object "
+            "of torchmetrics.",
+            (Step(several.place, "runs on several devices"),),
+        )
+        return
+
+
+def _on_several(built: FrameworkTrainer) -> bool:
+    if built.what != "built" or built.library not in ("lightning", "pytorch_lightning"):
+        return False
+    devices, nodes = built.keywords.get("devices"), built.keywords.get("num_nodes")
+    return any(
+        count is not None and isinstance(count.constant, int) and count.constant > 1 for count in (devices, nodes)
     )

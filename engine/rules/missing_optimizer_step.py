@@ -10,7 +10,16 @@ from engine.rules.facts.training import OWN_PROTOCOL
 from engine.rules.remedies.stepping import step_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, Event, FunctionCall, MethodCall, OptimizerStep, Referenced, ZeroGrad
+from engine.trace.events import (
+    Backward,
+    Event,
+    FunctionCall,
+    HookRegistered,
+    MethodCall,
+    OptimizerStep,
+    Referenced,
+    ZeroGrad,
+)
 
 _MUST_BE_CALLED = {
     "optimizer": frozenset({"step", "zero_grad"}),
@@ -40,6 +49,8 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
         return
     events: list[Event] = list(trace.within(loop))
     steps = [event for event in events if isinstance(event, OptimizerStep)]
+    if not steps:
+        yield from _alone(trace, zero, events)
     if not steps or any(step.via in OWN_PROTOCOL for step in steps):
         return
     if any(same(step.optimizer, zero.target) or _spelled_alike(step, zero) for step in trace.of(OptimizerStep)):
@@ -59,6 +70,29 @@ def _never_steps(trace: Trace, zero: ZeroGrad) -> Iterator[Draft]:
         "optimizer of the same loop steps.",
         (Step(zero.place, "cleared here in each iteration"), Step(steps[0].place, "the optimizer that does step")),
         fix=step_after(backward, zero),
+    )
+
+
+def _alone(trace: Trace, zero: ZeroGrad, events: list[Event]) -> Iterator[Draft]:
+    """The only optimizer of a loop is built here, cleared in each iteration, handed to nobody, and never steps."""
+    optimizer = zero.target.origin
+    handed_on = any(use == "step" or (use.startswith("arg:") and "lr_scheduler" not in use) for use in optimizer.uses)
+    if optimizer.op != "construct" or optimizer.role != "optimizer" or handed_on or optimizer.prepared is not None:
+        return
+    if any(True for _ in trace.of(OptimizerStep)) or any(True for _ in trace.family(zero, HookRegistered)):
+        return
+    for event in trace.of(FunctionCall, MethodCall):
+        values = [*event.arguments, *event.keywords.values()]  # type: ignore[attr-defined]
+        if any(optimizer in value.ancestors(limit=20) or optimizer in value.attributes.values() for value in values):
+            return
+    backward = next((e for e in events if isinstance(e, Backward)), None)
+    if backward is None or backward.via in OWN_PROTOCOL or backward.loop is not zero.loop:
+        return
+    yield Draft(
+        backward.place,
+        f"The gradients of this backward are never used: no `step()` of {_name(zero)} was found.",
+        (Step(optimizer.place, "built here"), Step(zero.place, "cleared here in each iteration")),
+        fix=step_after(backward, zero) if backward.index > zero.index else None,
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.rules.facts.identity import same
+from engine.rules.facts.identity import identities, same
 from engine.rules.facts.text import source_of
 from engine.rules.facts.training import StepScope, backwards_before, clears, step_scopes
 from engine.rules.remedies.stepping import cleared
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Step, Trace, Value
 from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, ZeroGrad
 
 
@@ -79,7 +79,13 @@ def _unclear(trace: Trace, scope: StepScope) -> bool:
     if any(True for _ in trace.family(scope.step, HookRegistered)):
         return True
     for event in scope.of(FunctionCall, ModuleCreated):
-        if isinstance(event, FunctionCall) and not event.name and any(a is optimizer for a in event.arguments):
+        if isinstance(event, FunctionCall) and not event.name and _hands_on(event, optimizer):
             return True
     held = [module for option in optimizer.options() for module in option.origin.of]
     return scope.loop is not None and any(scope.loop in module.origin.loops for module in held)
+
+
+def _hands_on(event: FunctionCall, optimizer: Value) -> bool:
+    """Whether an unknown function is given the optimizer, or an object that holds it."""
+    known = identities(optimizer)
+    return any(not known.isdisjoint(identities(value, *value.origin.attributes.values())) for value in event.arguments)

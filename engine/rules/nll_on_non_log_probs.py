@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.activations import activation_of, applied
+from engine.rules.facts.activations import activation_of, applied, unbounded
 from engine.rules.remedies.activations import log_of_activation
 from engine.rules.rule import Draft, rule
 from engine.trace import Trace
@@ -18,7 +18,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     for loss in trace.of(LossCall):
         if loss.kind != "nll_loss" or loss.alternative:
             continue
-        activation = activation_of(loss.input, *_GIVEN)
+        activation = activation_of(loss.input, *_GIVEN) or unbounded(loss.input)
         if activation is None:
             continue
         named = _GIVEN[activation.kind]

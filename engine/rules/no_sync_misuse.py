@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
+from engine.rules.facts.training import backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, Forward
+from engine.trace.events import Backward, Forward, ZeroGrad
 
 
 @rule("PF504", "no-sync-misuse", "warning", "no_sync does not cover the forward pass")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _never_skipped(trace)
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     for backward in trace.of(Backward):
         context = backward.context("no_sync")
@@ -31,3 +33,34 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(outside[0].place, "the forward pass, outside"), Step(backward.place, "the backward")),
             fix=into_context(outside[0], context.place) if len(outside) == 1 else None,
         )
+
+
+def _never_skipped(trace: Trace) -> Iterator[Draft]:
+    """Gradients are accumulated over micro-batches, and DDP reduces them after each."""
+    if any(event.context("no_sync") is not None for event in trace.of(Backward)):
+        return
+    for scope in step_scopes(trace):
+        guard = modulo_guard(scope.step, scope.loop)
+        zeros = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
+        if guard is None or not zeros or not all(guard in zero.guards for zero in zeros):
+            continue
+        for backward in backwards_before(scope)[:1]:
+            if guard in backward.guards or backward.via not in ("tensor", "scaler"):
+                continue
+            made_from = {id(value) for value in backward.loss.ancestors()}
+            through = next(
+                (f for f in scope.of(Forward) if isinstance(f, Forward) and id(f.output) in made_from and _ddp(f)), None
+            )
+            if through is not None and "require_backward_grad_sync" not in through.module.attributes:
+                yield Draft(
+                    backward.place,
+                    "Gradients are summed over several micro-batches, and DDP reduces them over all ranks after each "
+                    "of these: put all but the last under `no_sync()`.",
+                    (Step(through.module.place, "wrapped here"), Step(guard.place, "steps when this holds")),
+                    severity="note",
+                )
+                return
+
+
+def _ddp(forward: Forward) -> bool:
+    return any(option.wrapping == "ddp" for option in forward.module.options())

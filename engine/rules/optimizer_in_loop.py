@@ -14,6 +14,8 @@ from engine.trace.events import OptimizerCreated
 def check(trace: Trace) -> Iterator[Draft]:
     for created in trace.of(OptimizerCreated):
         loop = next((loop for loop in created.loops if loop.innermost_training), None)
+        if loop is None:
+            yield from _per_epoch(created)
         if loop is None or (created.guards and any(guard.place >= loop.place for guard in created.guards)):
             continue
         held = [option.origin for module in created.optimizer.of for option in module.options()]
@@ -25,3 +27,20 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(loop.place, "the training loop"),),
             fix=built_before(created, loop),
         )
+
+
+def _per_epoch(created: OptimizerCreated) -> Iterator[Draft]:
+    """A new optimizer in each pass of a loop that trains a model made before it."""
+    loop = created.loop
+    if loop is None or not loop.trains or loop.kind in ("literal", "while") or created.guards:
+        return
+    held = [option.origin for module in created.optimizer.of for option in module.options()]
+    if not held or any(loop in module.loops or module.op == "element" for module in held):
+        return
+    yield Draft(
+        created.place,
+        "A new optimizer in each pass of this loop forgets the moments and the momentum of the pass before. Where that "
+        "is not meant, build it once, and change its learning rate.",
+        (Step(loop.place, "the loop around the training"),),
+        severity="warning" if loop.kind == "range" else "note",
+    )

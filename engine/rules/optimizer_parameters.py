@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.identity import modules_behind, same
+from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.remedies.order import built_after
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import MethodCall, OptimizerCreated, Store
+from engine.trace import Place, Step, Trace, Value
+from engine.trace.events import (
+    Forward,
+    MethodCall,
+    ModuleCreated,
+    OptimizerCreated,
+    OptimizerStep,
+    RequiresGradChange,
+    Store,
+    Wrapped,
+)
 
 
 @rule("PF208", "optimizer-parameters", "error", "The optimizer does not hold the parameters that are trained")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _adapted_later(trace)
+    yield from _left_out(trace)
     for created in trace.of(OptimizerCreated):
         held = modules_behind(created.optimizer)
         if not held:
             continue
         for store in trace.after(created, Store):
             owner = store.container
-            if store.how != "attribute" or owner is None or not _inside(owner, held):
+            if store.how not in ("attribute", "item") or owner is None or not _inside(owner, held):
                 continue
             if store.value.role != "module" or store.value.has_parameters is False:
                 continue
@@ -34,6 +45,105 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=built_after(created, store),
             )
             break
+
+
+def _adapted_later(trace: Trace) -> Iterator[Draft]:
+    """peft puts its adapters into the model after the optimizer has collected the parameters."""
+    for wrapped in trace.of(Wrapped):
+        if wrapped.how != "peft":
+            continue
+        known = identities(wrapped.module)
+        created = [
+            event
+            for event in trace.of(OptimizerCreated)
+            if event.root is wrapped.root and not known.isdisjoint(modules_behind(event.optimizer))
+        ]
+        if not created or any(event.index > wrapped.index for event in created):
+            continue
+        if any(event.method == "add_param_group" for event in trace.of(MethodCall)):
+            continue
+        yield Draft(
+            created[-1].place,
+            "This optimizer is built before the adapters are added to the model: it holds the base weights, which are "
+            "then frozen, and none of the adapters. Build it after `get_peft_model`.",
+            (Step(wrapped.place, "adapters are added here"),),
+        )
+
+
+def _left_out(trace: Trace) -> Iterator[Draft]:
+    """A module with weights that is built here takes part in the loss, and no optimizer holds it."""
+    layers = _layers_of_classes(trace)
+    for forward in trace.of(Forward):
+        module = forward.module.origin
+        if module.place in layers:
+            continue
+        if forward.grad is not True or not forward.output.feeds_backward or module.op != "construct":
+            continue
+        if not _trainable(module) or module.requires_grad is False or module.prepared is not None:
+            continue
+        if module.uses & _HANDS_OUT or any(use.startswith("arg:") for use in module.uses) or forward.mode == "eval":
+            continue
+        optimizers = [created.optimizer for created in trace.family(forward, OptimizerCreated)]
+        if not optimizers or not all(modules_behind(optimizer) for optimizer in optimizers):
+            continue
+        steps = [step.optimizer for step in trace.of(OptimizerStep)]
+        if any(option.role != "optimizer" or not option.origin.of for step in steps for option in step.options()):
+            continue
+        held = frozenset[int]().union(*(modules_behind(created.optimizer) for created in trace.of(OptimizerCreated)))
+        if _inside(module, held) or _holds_part(module, held, 0) or not _complete(trace, held):
+            continue
+        if any(event.method == "add_param_group" for event in trace.of(MethodCall)):
+            continue
+        if any(_freezes(change, module) for change in trace.of(RequiresGradChange)):
+            continue
+        yield Draft(
+            optimizers[0].place,
+            f"The parameters of `{forward.module.name}` take part in the loss, and no optimizer holds them: they keep "
+            "their initial values.",
+            (Step(module.place, "built here"), Step(forward.place, "part of the loss")),
+        )
+        return
+
+
+_HANDS_OUT = frozenset({"parameters", "named_parameters", "modules", "children", "requires_grad_", "load_state_dict"})
+
+
+def _freezes(change: RequiresGradChange, module: Value) -> bool:
+    """Whether gradients of a module or of a part of it are switched, also by a method of its own."""
+    own = module.cls is not None and change.function.split(".")[0] in {cls.name for cls in module.cls.lineage()}
+    return own or same(change.target, module) or any(_inside(part, identities(module)) for part in change.target.of)
+
+
+def _layers_of_classes(trace: Trace) -> set[Place]:
+    """Where modules are built inside of the project's own modules: they go with these."""
+    own = {cls.name for cls in trace.classes if cls.family == "module"}
+    return {created.module.place for created in trace.of(ModuleCreated) if created.function.split(".")[0] in own}
+
+
+def _trainable(module: Value) -> bool:
+    """A layer of torch with weights, or a class of the project that has some of its own."""
+    if module.cls is not None:
+        return module.cls.family == "module" and module.has_parameters is True and not module.cls.bases_unknown
+    return module.made_by.startswith("torch.nn.") and module.has_parameters is True
+
+
+def _holds_part(module: Value, held: frozenset[int], depth: int) -> bool:
+    """Whether an optimizer holds something inside of a module."""
+    if depth > 6:
+        return True
+    parts = [option.origin for part in module.attributes.values() for option in part.options()]
+    return any(id(part) in held for part in parts) or any(
+        _holds_part(part, held, depth + 1) for part in parts if part.role == "module" and part is not module
+    )
+
+
+def _complete(trace: Trace, held: frozenset[int]) -> bool:
+    """Whether all that the optimizers hold is known: modules that were made or given, and nothing gathered by loops."""
+    for created in trace.of(OptimizerCreated):
+        parameters = created.parameters
+        if parameters is None or any(part.role is None for part in (parameters, *parameters.elements())):
+            return False
+    return bool(held)
 
 
 def _inside(owner: object, held: frozenset[int]) -> bool:

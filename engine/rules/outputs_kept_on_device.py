@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import Forward, FrameworkTrainer, Store
+from engine.trace.events import DeviceSync, Forward, FrameworkTrainer, Store
 
 _STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _GENERATIVE = (
@@ -25,20 +25,52 @@ def check(trace: Trace) -> Iterator[Draft]:
     outputs = {id(forward.output) for forward in trace.of(Forward)}
     for store in trace.of(Store):
         container = store.container
-        if store.how != "append" or not isinstance(container, Container) or not container.held_as:
+        if store.how != "append" or not isinstance(container, Container):
             continue
-        if store.function.rpartition(".")[2] not in _STEPS or not lightning_step(store) or container.cleared:
+        if not container.held_as:
+            yield from _collected(trace, store, outputs)
+            continue
+        if store.function.rpartition(".")[2] not in _STEPS or not lightning_step(store):
             continue
         kept = [part for part in (store.value, *store.value.elements()) if _on_device(part, outputs)]
         if kept:
             yield Draft(
                 store.place,
-                f"`{container.held_as}` keeps the outputs of every batch on the device, and nothing clears it. "
-                "Keep what the "
-                "metric needs, on the CPU, and clear it when the epoch ends.",
+                f"`{container.held_as}` keeps the outputs of every batch on the device"
+                + (" until it is cleared. " if container.cleared else ", and nothing clears it. ")
+                + "Keep what the metric needs, on the CPU, and clear it when the epoch ends.",
                 (Step(kept[0].place, "computed on the device"),),
+                severity="note" if container.cleared else None,
             )
     yield from _trainer_logits(trace)
+
+
+def _collected(trace: Trace, store: Store, outputs: set[int]) -> Iterator[Draft]:
+    """Outputs of an evaluation loop in a list, brought to the CPU only when all of them are there."""
+    loop = store.loop
+    if loop is None or loop.trains or store.grad is not False or loop.kind not in ("loader", "iterable"):
+        return
+    if not any(id(part) in outputs for part in store.value.ancestors(limit=30)) or not _on_device(store.value, outputs):
+        return
+    later = next(
+        (
+            sync
+            for sync in trace.after(store, DeviceSync)
+            if sync.how in ("cpu", "numpy")
+            and sync.value is not None
+            and sync.value.op in ("cat", "stack")
+            and any(part is store.container for part in sync.value.ancestors(limit=20))
+        ),
+        None,
+    )
+    if later is not None:
+        yield Draft(
+            store.place,
+            "The outputs of the whole evaluation are collected on the device and copied to the CPU at the end. Copy "
+            "each batch as it comes.",
+            (Step(later.place, "copied to the CPU only here"),),
+            severity="note",
+        )
 
 
 def _on_device(value: Value, outputs: set[int]) -> bool:

@@ -8,7 +8,7 @@ from engine.rules.facts.identity import identities, same
 from engine.rules.remedies.transfers import assigned, moved_once
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
-from engine.trace.events import Forward, InPlaceUpdate, Store, Transfer
+from engine.trace.events import Forward, InPlaceUpdate, Iterate, LoaderBuilt, Store, Transfer
 
 _NOT_TENSORS = frozenset(
     {"module", "optimizer", "scheduler", "scaler", "loader", "number", "array", "metric", "parameter"}
@@ -27,6 +27,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             severity="error",
             fix=assigned(transfer),
         )
+    yield from _blocking(trace)
     repeated = list(_repeated(trace))
     for transfer, loop in repeated:
         yield Draft(
@@ -36,6 +37,35 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(transfer.value.place, "made here, once"), Step(loop.place, "the training loop")),
             fix=moved_once(transfer, [other for other, around in repeated if around.place == loop.place], loop),
         )
+
+
+def _blocking(trace: Trace) -> Iterator[Draft]:
+    """A loader pins its memory, and the copies of its batches wait all the same."""
+    for built in trace.of(LoaderBuilt):
+        pinned = built.loader.keyword("pin_memory")
+        if pinned is None or pinned.constant is not True:
+            continue
+        for iterate in trace.of(Iterate):
+            if iterate.iterates is None or not iterate.subject.innermost_training:
+                continue
+            if built.loader not in iterate.iterates.ancestors(limit=20):
+                continue
+            copies = [
+                transfer
+                for transfer in trace.within(iterate.subject, Transfer)
+                if transfer.loop is iterate.subject
+                and transfer.value.op == "data-element"
+                and (transfer.how == "cuda" or transfer.device.startswith("cuda"))
+            ]
+            if copies and all(copy.non_blocking is False for copy in copies):
+                yield Draft(
+                    copies[0].place,
+                    "The loader pins its memory, which lets copies run beside the computation, and this copy waits. "
+                    "Pass `non_blocking=True`.",
+                    (Step(built.place, "pins its memory"),),
+                    severity="note",
+                )
+                return
 
 
 def _repeated(trace: Trace) -> Iterator[tuple[Transfer, Loop]]:

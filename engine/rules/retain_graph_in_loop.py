@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.text import replace, source_of
-from engine.rules.rule import Draft, FixMaker, rule
+from engine.rules.remedies.detaching import graph_freed
+from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import AutogradGrad, Backward, Forward
 
@@ -16,7 +16,11 @@ def check(trace: Trace) -> Iterator[Draft]:
         loop = next((loop for loop in reversed(backward.loops) if loop.innermost_training), None)
         if backward.retain_graph is not True or backward.create_graph is not False or loop is None:
             continue
-        others = [b for b in trace.within(loop, Backward) if b.place != backward.place and not b.excludes(backward)]
+        others = [
+            b
+            for b in trace.within(loop, Backward)
+            if b.place != backward.place and not b.excludes(backward) and _shares(b, backward)
+        ]
         if others or any(True for _ in trace.within(loop, AutogradGrad)) or backward.loop is not loop:
             continue
         if _reaches_back(trace, backward):
@@ -27,8 +31,14 @@ def check(trace: Trace) -> Iterator[Draft]:
             "next one, and "
             "nothing walks the graph again.",
             (Step(loop.place, "no other backward in this loop"),),
-            fix=_fix(trace, backward),
+            fix=graph_freed(trace, backward),
         )
+
+
+def _shares(other: Backward, backward: Backward) -> bool:
+    """Whether another loss is made of what this graph computes, detached or not; in doubt it is."""
+    own = {id(value) for value in backward.loss.graph_ancestors() if value.role != "parameter"}
+    return not own or any(id(value) in own for value in other.loss.ancestors())
 
 
 def _reaches_back(trace: Trace, backward: Backward) -> bool:
@@ -41,10 +51,3 @@ def _reaches_back(trace: Trace, backward: Backward) -> bool:
         if trace.carried(value, backward) or (id(value) in outputs and loop not in value.loops):
             return True
     return False
-
-
-def _fix(trace: Trace, backward: Backward) -> FixMaker | None:
-    text = source_of(trace.project, backward.place)
-    if not text.endswith("(retain_graph=True)"):
-        return None
-    return replace(backward.place, text.removesuffix("(retain_graph=True)") + "()", "Free the graph after the backward")

@@ -52,7 +52,7 @@ def _reads_with(loader: Value, sampler: Value) -> bool:
     if used is None:
         return False
     return id(sampler) in {id(part) for part in used.ancestors(limit=50)} | identities(used) or any(
-        id(sampler) in identities(argument) for argument in used.keywords.values()
+        id(sampler) in identities(argument) for argument in (*used.keywords.values(), *used.attributes.values())
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from engine.rules.facts.distributed import distributed_by, from_rank
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
-from engine.trace.events import FrameworkTrainer, Save, Store
+from engine.trace.events import Event, FrameworkTrainer, FunctionCall, Save, Store
 
 _ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
@@ -18,6 +18,7 @@ _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _once_per_node(trace)
     yield from _pretrained(trace)
+    yield from _other_files(trace)
     guarded = {save.place for save in trace.of(Save) if _perhaps_one_rank(save)}
     for save in trace.of(Save):
         if save.how != "torch.save" or save.place in guarded or from_rank(save.target) or _in_memory(save):
@@ -32,6 +33,50 @@ def check(trace: Trace) -> Iterator[Draft]:
             "rank only.",
             (Step(shown, "several processes run this code"),),
         )
+
+
+_WRITES = frozenset({"json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump", "csv.writer"})
+_FETCHES = frozenset(
+    {
+        "torchvision.datasets.utils.download_url",
+        "torchvision.datasets.utils.download_and_extract_archive",
+        "torch.hub.download_url_to_file",
+        "urllib.request.urlretrieve",
+        "wget.download",
+        "gdown.download",
+    }
+)
+
+
+def _other_files(trace: Trace) -> Iterator[Draft]:
+    """A file of results that each process writes, and a download that each of them makes."""
+    for call in trace.of(FunctionCall):
+        if call.name not in _WRITES | _FETCHES or any(
+            guard.kinds & {"rank", "local-rank"} or _ONE_RANK.search(guard.text) for guard in call.guards
+        ):
+            continue
+        values = [*call.arguments, *call.keywords.values()]
+        files = [value for value in values if value.role == "file"] if call.name in _WRITES else values
+        if not files or any(from_rank(value) for value in files):
+            continue
+        launched = distributed_by(trace, call)
+        around: list[Event] = list(trace.family(call))
+        if launched is None or launched not in around or launched.index > call.index:
+            continue
+        what = "writes this file" if call.name in _WRITES else "fetches this file to the same place"
+        yield Draft(
+            call.place if call.function == call.root.name or not call.stack else _nearest(call, launched),
+            f"Every process {what}: they race for it. Do it on one rank only, and let the others wait.",
+            (Step(launched.place, "several processes run this code"),),
+            severity="warning" if call.name in _WRITES else "note",
+        )
+
+
+def _nearest(call: FunctionCall, launched: Event) -> Place:
+    """The call in the function that starts the processes, where a condition on the rank belongs."""
+    if call.name in _WRITES:
+        return call.place
+    return next((place for place in reversed(call.stack) if place.path == launched.place.path), call.place)
 
 
 def _once_per_node(trace: Trace) -> Iterator[Draft]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.identity import same
+from engine.rules.facts.identity import identities, same
 from engine.rules.facts.text import remove_lines
 from engine.rules.remedies.order import once_per_epoch, schedule_after
 from engine.rules.rule import Draft, rule
-from engine.trace import Loop, Step, Trace, Value
-from engine.trace.events import OptimizerStep, SchedulerStep
+from engine.trace import Loop, Place, Step, Trace, Value
+from engine.trace.events import OptimizerStep, Prepare, SchedulerCreated, SchedulerStep
 
 _PER_EPOCH = {"StepLR": ("step_size", "1"), "MultiStepLR": ("milestones", "1"), "CosineAnnealingLR": ("T_max", "1")}
+
+_HANDFUL = 100
+"""Steps after which no training is over: a drop by half in so few is meant in epochs."""
 
 
 @rule("PF203", "scheduler-misuse", "error", "A learning-rate scheduler is stepped at the wrong moment")
@@ -32,6 +35,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield from _twice(steps, step)
         yield from _before_optimizer(trace, step)
         yield from _every_batch(step, name)
+        yield from _few_steps(step, name)
+        yield from _once_per_epoch(step)
+    yield from _shared_length(trace)
 
 
 def _twice(steps: list[SchedulerStep], step: SchedulerStep) -> Iterator[Draft]:
@@ -96,6 +102,85 @@ def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
         (Step(step.scheduler.origin.place, "built with a number of epochs"), Step(counted.place, "the epochs")),
         fix=once_per_epoch(step, batch),
     )
+
+
+def _few_steps(step: SchedulerStep, name: str) -> Iterator[Draft]:
+    """A drop by half or more after a handful of steps, and a step in each batch of each epoch."""
+    batch = next((loop for loop in reversed(step.loops) if loop.innermost_training), None)
+    if name not in ("StepLR", "MultiStepLR") or batch is None or step.loops.index(batch) == 0:
+        return
+    built = step.scheduler.origin
+    argument, gamma = built.keyword(*_PER_EPOCH[name]), built.keyword("gamma", "2")
+    counts = [part.constant for part in (argument, *argument.elements())] if argument is not None else []
+    numbers = [count for count in counts if isinstance(count, int)]
+    drop = gamma.constant if gamma is not None else 0.1
+    if not numbers or max(numbers) > _HANDFUL or not isinstance(drop, int | float) or drop > 0.5:
+        return
+    epochs = step.loops[step.loops.index(batch) - 1]
+    yield Draft(
+        step.place,
+        f"This {name} is stepped in each batch and multiplies the learning rate by {drop} after {numbers[0]} of them: "
+        "within one epoch it is practically zero. Step it once per epoch.",
+        (Step(built.place, "built here"), Step(epochs.place, "the epochs")),
+        fix=once_per_epoch(step, batch),
+    )
+
+
+def _once_per_epoch(step: SchedulerStep) -> Iterator[Draft]:
+    """A schedule whose length was computed from the number of batches, stepped outside of the loop over them."""
+    loop = step.loop
+    if loop is None or not loop.trains or loop.innermost_training:
+        return
+    built = step.scheduler.origin
+    for name, argument in built.keywords.items():
+        if name == "optimizer" or argument.is_constant:
+            continue
+        counted = next((p for p in argument.ancestors(limit=30) if p.op == "len" and p.parents), None)
+        if counted is None or counted.parents[0].origin.role != "loader":
+            continue
+        yield Draft(
+            step.place,
+            "The length of this schedule counts batches, and it is stepped once per pass of this loop: only its first "
+            "part is ever reached. Step it after each optimizer step.",
+            (Step(counted.place, "batches are counted here"), Step(loop.place, "stepped once in each of these")),
+        )
+        return
+
+
+def _shared_length(trace: Trace) -> Iterator[Draft]:
+    """A prepared scheduler advances once for each process, and its length was taken from one process's share.
+
+    https://huggingface.co/docs/accelerate/concept_guides/gradient_synchronization, `AcceleratedScheduler.step`
+    """
+    prepares = [prepare for prepare in trace.of(Prepare) if prepare.library == "accelerate"]
+    for created in trace.of(SchedulerCreated):
+        known = identities(created.scheduler)
+        handed = next((p for p in prepares if not known.isdisjoint(identities(*p.objects))), None)
+        if handed is None:
+            continue
+        for argument in created.scheduler.keywords.values():
+            made_from = list(argument.ancestors(limit=40))
+            if any("num_processes" in part.name or "world-size" in part.about for part in made_from):
+                continue
+            counted = next((p for p in made_from if p.op == "len" and p.parents), None)
+            if counted is None:
+                continue
+            data = identities(counted.parents[0])
+            before = next((p for p in prepares if not data.isdisjoint(identities(*p.objects))), None)
+            if before is not None and before.root is created.root and _earlier(before.place, counted.place):
+                yield Draft(
+                    created.place,
+                    "This length counts the batches of one process, and a prepared scheduler advances once for each "
+                    "process at every step: the schedule ends early. Count before `prepare`, or multiply by "
+                    "`num_processes`.",
+                    (Step(before.place, "split among processes here"), Step(counted.place, "counted here")),
+                    severity="note",
+                )
+                break
+
+
+def _earlier(first: Place, second: Place) -> bool:
+    return first.path == second.path and first.line < second.line
 
 
 def _shares_source(argument: Value, loop: Loop) -> bool:

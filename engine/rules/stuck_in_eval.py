@@ -8,12 +8,13 @@ from engine.rules.facts.evaluation import forwards_by_place
 from engine.rules.facts.identity import same
 from engine.rules.remedies.modes import training_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Place, Step, Trace
-from engine.trace.events import Forward, ModeChange
+from engine.trace import Place, Step, Trace, Value
+from engine.trace.events import Forward, FrameworkTrainer, ModeChange, Prepare
 
 
 @rule("PF303", "stuck-in-eval", "error", "Training goes on in evaluation mode after an evaluation")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _as_loaded(trace)
     for forwards in forwards_by_place(trace):
         training = [forward for forward in forwards if forward.output.feeds_backward]
         first = next((forward for forward in training if forward.mode in ("train", "")), None)
@@ -44,6 +45,39 @@ def check(trace: Trace) -> Iterator[Draft]:
             tuple(evidence),
             fix=training_mode(trace, change, later),
         )
+
+
+def _as_loaded(trace: Trace) -> Iterator[Draft]:
+    """`from_pretrained` returns a model in evaluation mode, and nothing puts it into training mode.
+
+    https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained
+    """
+    if any(True for _ in trace.of(FrameworkTrainer, Prepare)):
+        return
+    for forward in trace.of(Forward):
+        module = forward.module.origin
+        if not forward.output.feeds_backward or not module.made_by.startswith("transformers.") or forward.mode:
+            continue
+        if "from_pretrained" not in _made_how(module) or module.requires_grad is False or forward.grad is not True:
+            continue
+        if any(True for change in trace.of(ModeChange)) or module.member_of is not None or module.wrapping:
+            continue
+        handed = [use for use in module.uses if use.startswith("arg:") and not use.startswith("arg:builtins.")]
+        if handed or any(option.wrapping for option in forward.module.options()):
+            continue
+        yield Draft(
+            forward.place,
+            "`from_pretrained` returns the model in evaluation mode, and no `train()` was found: it is trained without "
+            "dropout.",
+            (Step(module.place, "loaded here"),),
+            severity="warning",
+        )
+        return
+
+
+def _made_how(module: Value) -> str:
+    """The constructor's name, where a class method built it."""
+    return module.kind
 
 
 def _in_training_file(change: ModeChange, later: Forward) -> Place:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.findings import Severity
 from engine.rules.rule import Draft, rule
-from engine.trace import Loop, Step, Trace
-from engine.trace.events import DeviceSync, Forward, InPlaceUpdate, Report, TensorCreated, Transfer
+from engine.trace import Container, Loop, Step, Trace
+from engine.trace.events import (
+    DeviceSync,
+    Forward,
+    FunctionCall,
+    InPlaceUpdate,
+    MethodCall,
+    Report,
+    TensorCreated,
+    Transfer,
+)
 
 _CACHE = frozenset({"empty_cache", "gc"})
 _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "print", "format"})
@@ -31,6 +41,14 @@ def check(trace: Trace) -> Iterator[Draft]:
                     (Step(loop.place, "the training loop"),),
                 )
             continue
+        if sync.how == "synchronize" and not _timed(trace, loop):
+            yield Draft(
+                sync.place,
+                "This waits for the device in each step, and nothing here measures time: the host can not queue the "
+                "next step meanwhile. Leave it out.",
+                (Step(loop.place, "the training loop"),),
+                severity="note",
+            )
         if sync.how not in _READS or sync.value is None:
             continue
         if not any(id(value) in outputs for value in sync.value.ancestors(limit=400)):
@@ -74,14 +92,32 @@ def _written_back(trace: Trace) -> Iterator[Draft]:
 
 def _seldom(sync: DeviceSync, loop: Loop) -> bool:
     return any(
-        guard.kinds & {"modulo", "debug", "except", "rank"} for guard in sync.guards if guard.place >= loop.place
+        guard.kinds & {"modulo", "debug", "except", "rank"}
+        for guard in sync.guards
+        if guard.place.path != loop.place.path or guard.place >= loop.place
     )
+
+
+def _by_name(loop: Loop) -> bool:
+    """A loop over the entries of a dictionary: a few losses or metrics, and not the samples of a batch."""
+    over = loop.iterates
+    return over is not None and (over.op == "items" or isinstance(over, Container))
+
+
+def _timed(trace: Trace, loop: Loop) -> bool:
+    """Whether the loop measures time, or records memory or a profile."""
+    called = [call.name for call in trace.within(loop, FunctionCall)]
+    called += [call.method for call in trace.within(loop, MethodCall)]
+    return any(_MEASURES.search(name) for name in called)
+
+
+_MEASURES = re.compile(r"time|perf_counter|elapsed|record|profil|nvtx|memory_|tic$|toc$|start$|stop$", re.IGNORECASE)
 
 
 def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:
     """How bad it is: once per sample is worse than once per step for a line of log."""
     inner = sync.loops[sync.loops.index(loop) + 1 :]
-    per_element = [nested for nested in inner if nested.kind != "literal"]
+    per_element = [nested for nested in inner if nested.kind != "literal" and not _by_name(nested)]
     if per_element and sync.how not in ("item", "float", "int", "tolist"):
         return None, ""
     if per_element:

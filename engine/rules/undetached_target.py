@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from engine.rules.facts.evaluation import results
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration
+from engine.rules.facts.text import together
 from engine.rules.facts.training import clears
-from engine.rules.remedies.detaching import detached_sample, detached_target
-from engine.rules.rule import Draft, rule
+from engine.rules.remedies.detaching import detached_sample, detached_target, graph_freed
+from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import (
+    Activation,
     Backward,
     Event,
     Forward,
@@ -19,6 +21,7 @@ from engine.trace.events import (
     LossCall,
     OptimizerCreated,
     OptimizerStep,
+    RequiresGradChange,
     ZeroGrad,
 )
 
@@ -30,6 +33,8 @@ def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     yield from _bootstrap_targets(trace, forwards)
     yield from _target_networks(trace)
+    yield from _own_prediction(trace, forwards)
+    yield from _sharpened(trace)
     done: set[object] = set()
     for backward in trace.of(Backward):
         loop = trace.step_loop(backward)
@@ -39,7 +44,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         done.add(key)
         events: list[Event] = list(trace.within(loop)) if loop else list(trace.family(backward))
         for iteration in by_iteration(events, loop)[:1]:
-            yield from _shared_graph(iteration, forwards)
+            yield from _shared_graph(trace, iteration, forwards)
 
 
 def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
@@ -67,6 +72,95 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
         )
 
 
+def _own_prediction(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """A difference between a network's output, and a reward plus a fraction of its output for the next state."""
+    done: set[int] = set()
+    for backward in trace.of(Backward):
+        for value in backward.loss.graph_ancestors():
+            sides = _compared(value)
+            if len(sides) != 2 or id(value) in done:
+                continue
+            done.add(id(value))
+            for target, guess in (sides, sides[::-1]):
+                nxt = _bootstrapped(target, forwards)
+                now = _output_of(guess, forwards)
+                if nxt is None or now is None or nxt is now or not same(nxt.module, now.module):
+                    continue
+                if any(part is now.output for part in nxt.output.ancestors(limit=200)):
+                    continue
+                yield Draft(
+                    target.place,
+                    "This target is computed by the network that is being trained, with its graph: the update also "
+                    "moves the target. Compute it under `torch.no_grad()` or detach it.",
+                    (
+                        Step(nxt.place, "the same network, gradients recorded"),
+                        Step(value.place, "compared with its output here"),
+                    ),
+                )
+                return
+
+
+_COMPARES = frozenset({"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"})
+
+
+def _compared(value: Value) -> tuple[Value, ...]:
+    if value.op in _COMPARES or value.op in ("operator", "sub"):
+        return value.parents[:2] if all(part.carries_graph is True for part in value.parents[:2]) else ()
+    return ()
+
+
+def _bootstrapped(value: Value, forwards: dict[int, Forward]) -> Forward | None:
+    """In `reward + discount * V(next)`: the pass that gave V(next)."""
+    if value.op not in ("operator", "add") or len(value.parents) != 2:
+        return None
+    for reward, rest in (value.parents, value.parents[::-1]):
+        if reward.carries_graph is not True and rest.op == "operator*" and not reward.is_constant:
+            return _output_of(rest, forwards)
+    return None
+
+
+def _output_of(value: Value, forwards: dict[int, Forward]) -> Forward | None:
+    """The pass whose output a value is a view or a multiple of."""
+    for _ in range(10):
+        if id(value) in forwards:
+            return forwards[id(value)]
+        live = [part for part in value.parents if part.carries_graph is True]
+        if value.op == "forward-result" or value.op in _VIEWS or value.op.startswith("operator*"):
+            if not live:
+                return None
+            value = live[0]
+            continue
+        return None
+    return None
+
+
+_VIEWS = frozenset({"squeeze", "view", "reshape", "gather", "getitem", "flatten", "unsqueeze", "element", "select"})
+
+
+def _sharpened(trace: Trace) -> Iterator[Draft]:
+    """Soft labels that a network makes for itself, and is differentiated by."""
+    probabilities = {id(a.output): a for a in trace.of(Activation) if a.kind == "softmax"}
+    logs = {id(a.output): a for a in trace.of(Activation) if a.kind == "log_softmax"}
+    for backward in trace.of(Backward) if probabilities and logs else ():
+        for value in backward.loss.graph_ancestors():
+            if value.op != "operator*" or len(value.parents) != 2:
+                continue
+            for soft, log in (value.parents, value.parents[::-1]):
+                label, guess = probabilities.get(id(soft)), logs.get(id(log))
+                if label is None or guess is None or soft.carries_graph is not True or label.input is guess.input:
+                    continue
+                sharpened = label.input is not None and label.input.op == "operator/"
+                if sharpened and guess.input is not None and guess.input.op != "operator/":
+                    yield Draft(
+                        soft.place,
+                        "These sharpened predictions are used as labels with their graph: the loss can also be lowered "
+                        "by changing the labels. Detach them, or compute them under `torch.no_grad()`.",
+                        (Step(log.place, "the predictions that are held against them"),),
+                        severity="warning",
+                    )
+                    return
+
+
 def _target_networks(trace: Trace) -> Iterator[Draft]:
     """A copy of a trained network that no optimizer steps, and a loss that is differentiated by its weights too."""
     optimizers = [created.optimizer for created in trace.of(OptimizerCreated)]
@@ -81,27 +175,70 @@ def _target_networks(trace: Trace) -> Iterator[Draft]:
         and load.state.op == "state_dict"
         and not identities(*load.state.parents).isdisjoint(trained)
     }
+    targets = {id(part) for loss in trace.of(LossCall) if loss.target is not None for part in loss.target.ancestors()}
     reported: set[int] = set()
     for forward in trace.of(Forward):
         target = forward.module.origin
         load = copies.get(id(target))
-        if load is None or id(target) in trained or id(target) in reported or forward.grad is not True:
+        copied = _copied_from(forward.module, trained)
+        evaluated = forward.mode == "eval" and forward.mode_set_at is not None and target.op == "construct"
+        if load is None and not copied and not evaluated:
             continue
-        if target.requires_grad is False or any(value.carries_graph for value in forward.inputs):
+        if id(target) in trained or id(target) in reported or forward.grad is not True or _part_of(target, trained):
+            continue
+        given = any(value.carries_graph for value in forward.inputs)
+        as_target = any(id(part) in targets for part in results(forward))
+        if target.requires_grad is False or (given and not (as_target and copied)):
             continue
         if not any(part.feeds_backward for part in results(forward)):
             continue
+        since = load.place if load is not None else forward.mode_set_at if evaluated and not copied else target.place
+        told = "its weights are copied from the trained network" if load or copied else "put into evaluation mode here"
         reported.add(id(target))
         yield Draft(
             forward.place,
-            "The target network computes this with gradients recorded, and no optimizer steps it: each backward also "
+            "This network computes a target with gradients recorded, and no optimizer steps it: each backward also "
             "computes gradients for its weights, which are kept and never used. Compute it under `torch.no_grad()`.",
-            (Step(load.place, "its weights are copied from the trained network"),),
+            (Step(since or target.place, told),),
             severity="warning",
         )
 
 
-def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator[Draft]:
+def _copied_from(module: Value, trained: frozenset[int]) -> bool:
+    """Whether it is a deep copy of a network that an optimizer steps."""
+    value: Value | None = module
+    for _ in range(8):
+        if value is None:
+            return False
+        if value.wrapping == "copy" and value.wrapped is not None:
+            return not identities(value.wrapped).isdisjoint(trained)
+        value = value.wrapped
+    return False
+
+
+def _part_of(module: Value, trained: frozenset[int]) -> bool:
+    """Whether an optimizer steps something that it is a part of, or that is a part of it."""
+    value: Value | None = module
+    for _ in range(8):
+        if value is None:
+            break
+        if id(value.origin) in trained:
+            return True
+        value = value.member_of
+    return any(id(part.origin) in trained for part in (*module.submodules, *module.attributes.values()))
+
+
+def _cut(trace: Trace, first: Backward, judged: Forward, shared: Forward) -> FixMaker | None:
+    """The sample without its graph, and with it no reason to keep the graph of this loss."""
+    if judged.place.path != first.place.path:
+        return None
+    detached = detached_sample(judged, shared.output)
+    if first.retain_graph is not True:
+        return detached
+    return together("Detach the generated sample for this loss.", detached, graph_freed(trace, first))
+
+
+def _shared_graph(trace: Trace, events: list[Event], forwards: dict[int, Forward]) -> Iterator[Draft]:
     """Two backwards over one generator's output: the first one's gradients stay for the second optimizer."""
     backwards = [event for event in events if isinstance(event, Backward)]
     steps = [event for event in events if isinstance(event, OptimizerStep)]
@@ -113,10 +250,12 @@ def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator
         other = next((step for step in steps if second is not None and step.index > second.index), None)
         if second is None or other is None or same(own.optimizer, other.optimizer):
             continue
-        if any(
+        cleared = any(
             isinstance(e, ZeroGrad) and first.index < e.index < other.index and clears(e, other.optimizer)
             for e in events
-        ):
+        )
+        if cleared:
+            yield from _wasted(trace, first, own, other, forwards)
             continue
         found = _generated(first.loss, second.loss, forwards)
         if found is None or first.excludes(second):
@@ -131,8 +270,50 @@ def _shared_graph(events: list[Event], forwards: dict[int, Forward]) -> Iterator
                 Step(shared.place, "generated here, with its graph"),
                 Step(other.place, "steps on both losses' gradients"),
             ),
-            fix=detached_sample(judged, shared.output) if judged.place.path == first.place.path else None,
+            fix=_cut(trace, first, judged, shared),
         )
+
+
+def _wasted(
+    trace: Trace, first: Backward, own: OptimizerStep, other: OptimizerStep, forwards: dict[int, Forward]
+) -> Iterator[Draft]:
+    """The loss of one network is differentiated by another's weights too, whose gradients are then cleared."""
+    stepped, elsewhere = modules_behind(own.optimizer), modules_behind(other.optimizer)
+    if not stepped or not elsewhere or first.excludes(own):
+        return
+    chain = {id(value) for value in first.loss.graph_ancestors()}
+    for key in [key for key in chain if key in forwards]:
+        made = forwards[key]
+        known = identities(made.module)
+        if known.isdisjoint(elsewhere) or not known.isdisjoint(stepped) or made.module.requires_grad is False:
+            continue
+        judged = next(
+            (
+                f
+                for f in forwards.values()
+                if id(f.output) in chain
+                and not identities(f.module).isdisjoint(stepped)
+                and any(part is made.output for value in f.inputs for part in value.ancestors(limit=30))
+            ),
+            None,
+        )
+        if judged is None or any(
+            same(change.target, made.module) for change in trace.family(first, RequiresGradChange)
+        ):
+            continue
+        yield Draft(
+            judged.place,
+            "This loss steps one network and is differentiated by the weights of the one that made this sample as "
+            "well; those gradients are cleared unused. Detach the sample here.",
+            (
+                Step(made.place, "generated here, with its graph"),
+                Step(first.place, "back-propagated through both"),
+                Step(own.place, "only one of them is stepped"),
+            ),
+            severity="warning",
+            fix=_cut(trace, first, judged, made) if judged.place.path == first.place.path else None,
+        )
+        return
 
 
 def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> tuple[Forward, Forward] | None:

@@ -8,15 +8,33 @@ from engine.rules.facts.identity import identities
 from engine.rules.remedies.registration import built_once, registered_buffer, registered_list
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Place, Step, Trace, Value
-from engine.trace.events import Divided, Event, FunctionCall, ModuleCreated, ModuleDefined, Store, Transfer
+from engine.trace.events import (
+    Divided,
+    Event,
+    FunctionCall,
+    ModuleCreated,
+    ModuleDefined,
+    Return,
+    Store,
+    Transfer,
+)
 
 
 @rule("PF103", "unregistered-state", "error", "A module holds state that PyTorch does not see")
 def check(trace: Trace) -> Iterator[Draft]:
     for defined in trace.of(ModuleDefined):
-        registered = _everything(defined.registered.values())
+        added = [value for name, value in defined.instance.attributes.items() if "@" in name]
+        registered = _everything([*defined.registered.values(), *added])
         for attribute, kind, value, place in defined.unregistered:
             if attribute in defined.registered or _deliberate(value) or registered & _everything([value]):
+                continue
+            if kind == "leaf":
+                yield Draft(
+                    place,
+                    f"`self.{attribute}` asks for gradients and is a plain tensor: `parameters()` does not list it, so "
+                    "no optimizer trains it, and `.to()` leaves it behind. Make it an `nn.Parameter`.",
+                    (Step(value.place, "made here"),) if value.place != place else (),
+                )
                 continue
             if kind == "tensor":
                 yield from _plain_tensor(trace, attribute, value, defined)
@@ -99,7 +117,10 @@ def _left_behind(trace: Trace, attribute: str, value: Value, defined: ModuleDefi
     if any("device" in part.keywords for part in value.ancestors(limit=40)):
         # Made where it is used.
         return
-    used = next((use for use in trace.of(FunctionCall, Divided) if _computes_with(use, known, defined)), None)
+    used: Event | None = next(
+        (use for use in trace.of(FunctionCall, Divided) if _computes_with(use, known, defined)), None
+    )
+    used = used or next((r for r in trace.of(Return) if _returns_mixture(r, known, defined)), None)
     if used is None:
         return
     moved = next(
@@ -136,6 +157,35 @@ def _computes_with(use: Event, known: set[Place], defined: ModuleDefined) -> boo
     others = [value for value in operands if value not in own and value.role in ("tensor", None)]
     given = any(part.op in _GIVEN for value in others for part in value.ancestors(limit=200))
     return bool(own) and given
+
+
+def _returns_mixture(returned: Return, known: set[Place], defined: ModuleDefined) -> bool:
+    """Whether a method of the module returns what an operation makes of the tensor and of an input."""
+    if returned.function.rpartition(".")[0] != defined.cls.name or returned.value is None:
+        return False
+    for part in returned.value.ancestors(limit=600):
+        if len(part.parents) < 2 or part.op in ("to", "type_as", "forward-result", "call"):
+            continue
+        own = [value for value in part.parents if _view_of(value, known)]
+        others = [value for value in part.parents if value not in own and value.role in ("tensor", None)]
+        if own and any(item.op in _GIVEN for value in others for item in value.ancestors(limit=200)):
+            return True
+    return False
+
+
+def _view_of(value: Value, known: set[Place]) -> bool:
+    """The tensor itself, a part of it, or a comparison of it with a number."""
+    for _ in range(6):
+        if any(option.origin.place in known for option in value.options()):
+            return True
+        tensors = [part for part in value.parents if not part.is_constant and part.role not in ("number", "string")]
+        if value.op not in _ARRANGED or not tensors:
+            return False
+        value = tensors[0]
+    return False
+
+
+_ARRANGED = frozenset({"getitem", "compare", "view", "reshape", "expand", "unsqueeze", "transpose", "permute", "float"})
 
 
 _GIVEN = frozenset({"parameter-of-function", "call", "forward-result", "data-element", "to", "cuda"})

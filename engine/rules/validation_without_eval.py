@@ -11,11 +11,11 @@ from engine.rules.facts.evaluation import (
     only_read,
     trains_nothing,
 )
-from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.remedies.modes import evaluation_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Place, Step, Trace, Value
+from engine.trace import Loop, Step, Trace, Value
 from engine.trace.events import (
     Forward,
     FunctionCall,
@@ -24,7 +24,6 @@ from engine.trace.events import (
     MethodCall,
     ModeChange,
     ModuleDefined,
-    OptimizerCreated,
     Store,
 )
 
@@ -34,16 +33,11 @@ _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 @rule("PF302", "validation-without-eval", "error", "A model is evaluated while it is in training mode")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _forced(trace)
-    calls, loaded = {forward.place for forward in trace.of(Forward)}, list[Step]()
     # A step that training and validation share is judged for each of them.
-    for forwards in forwards_by_place(trace, by_caller=True):
+    for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
             continue
         yield from [draft for forward in forwards for draft in _read_only(trace, forward)][:1]
-        for draft in [draft for forward in forwards for draft in _loaded(trace, forward, calls)][:1]:
-            if draft.evidence[0] not in loaded:
-                loaded.append(draft.evidence[0])
-                yield draft
         for forward in forwards:
             loop = evaluation_loop(forward)
             if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not _used(trace, forward):
@@ -51,6 +45,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             layers = has_mode_layers(forward.module)
             explicit = forward.mode == "train" and forward.mode_set_at is not None
             trained = _trained(trace, forward)
+            if not trained:
+                yield from _only_evaluated(trace, forward, loop, layers, explicit)
             if layers is False or not trained or not (explicit or (layers and not forward.mode)):
                 continue
             evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
@@ -82,39 +78,9 @@ def _read_only(trace: Trace, forward: Forward) -> Iterator[Draft]:
     )
 
 
-def _loaded(trace: Trace, forward: Forward, calls: set[Place]) -> Iterator[Draft]:
-    """Inference with weights that were loaded, where nothing trains the model."""
-    if forward.grad is not False or forward.mode or calls & set(forward.stack) or not _differs(forward):
-        return
-    module = forward.module
-    weights = next((load for load in trace.before(forward, LoadStateDict) if same(load.target, module)), None)
-    if (
-        weights is None
-        or not _used(trace, forward)
-        or any(_may_be(change.module, module) for change in trace.family(forward, ModeChange))
-    ):
-        return
-    if any(not modules_behind(made.optimizer).isdisjoint(identities(module)) for made in trace.of(OptimizerCreated)):
-        return
-    if any(other.output.feeds_backward and same(other.module, module) for other in trace.of(Forward)):
-        return
-    yield Draft(
-        weights.place if weights.place.path == forward.place.path else forward.place,
-        "A trained model is used in training mode: modules start in it, and loading weights does not change that. "
-        "Dropout stays active and batch norm uses the statistics of each batch. Call `eval()` once the weights are in.",
-        (Step(weights.place, "the weights are loaded here"), Step(forward.place, "the model is used here")),
-        severity="warning",
-    )
-
-
 def _differs(forward: Forward) -> bool:
     """Whether the model is known to compute something else in training mode, and nothing said which one it is in."""
     return has_mode_layers(forward.module) is True and (forward.mode == "train" or not forward.mode)
-
-
-def _may_be(changed: Value, module: Value) -> bool:
-    """Whether a change of mode may reach a module: it is the same, holds it, or is not known."""
-    return same(changed, module) or any(option.op != "construct" for option in changed.options())
 
 
 def _forced(trace: Trace) -> Iterator[Draft]:
@@ -134,6 +100,52 @@ def _forced(trace: Trace) -> Iterator[Draft]:
             "the part trains on. Do so only `if self.training`.",
             (Step(whole.place, "the module whose mode it does not follow"),),
         )
+
+
+def _only_evaluated(trace: Trace, forward: Forward, loop: Loop, layers: bool | None, explicit: bool) -> Iterator[Draft]:
+    """A program that only evaluates: the model gets saved weights and stays in the mode that it is built in, or is put
+    into training mode for a pass that a figure is made of."""
+    module = forward.module.origin
+    if explicit:
+        repeated = any(
+            inner.kind in ("range", "comprehension") for inner in forward.loops[forward.loops.index(loop) + 1 :]
+        )
+        if layers is not False and not repeated and _compared(trace, forward):
+            yield Draft(
+                forward.place,
+                "The model is put into training mode for this evaluation: dropout is active, and batch norm uses and "
+                "updates batch statistics.",
+                (Step(forward.mode_set_at or loop.place, "put into training mode here"),),
+                severity="warning",
+            )
+        return
+    loaded = next((load for load in trace.of(LoadStateDict) if same(load.target, module)), None)
+    zoo = module.op == "construct" and module.made_by.startswith("torchvision.models.") and module.cls is None
+    if forward.mode or loaded is None or not (layers or zoo) or any(True for _ in trace.of(ModeChange)):
+        return
+    yield Draft(
+        forward.place,
+        "The model that got saved weights is evaluated in the mode it was built in, which is training mode: dropout is "
+        "active, and batch norm uses and updates batch statistics. No `eval()` was found.",
+        (Step(module.place, "built here"), Step(loaded.place, "gets its weights here")),
+        severity="warning",
+        fix=evaluation_mode(forward, loop),
+    )
+
+
+def _compared(trace: Trace, forward: Forward) -> bool:
+    """Whether predictions are held against something: an `argmax` or a maximum of the output, or a loss."""
+    if forward.loop is None:
+        return False
+    outputs = {id(part) for part in (forward.output, *forward.output.elements())}
+    for event in trace.within(forward.loop, LossCall, Store):
+        value = event.input if isinstance(event, LossCall) else event.value if isinstance(event, Store) else None
+        made_from = list(value.ancestors(limit=80)) if value is not None else []
+        if any(id(part) in outputs for part in made_from) and (
+            isinstance(event, LossCall) or any(part.op in ("argmax", "compare") for part in made_from)
+        ):
+            return True
+    return False
 
 
 def _used(trace: Trace, forward: Forward) -> bool:

@@ -232,6 +232,8 @@ class Transfer(Event):
     result: Value | None = None
     how: str = "to"
     device: str = ""
+    #: What names the destination, where something does.
+    destination: Value | None = None
     non_blocking: bool | None = False
     discarded: bool = False
 

@@ -27,7 +27,7 @@ its name. `name` is for messages.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.trace.places import Loop, Place, Step
@@ -139,7 +139,7 @@ class Value:
     detached: str = ""
     requires_grad: bool | None = None
     #: `probabilities`, `log-probabilities`, `sigmoid`, `log-sigmoid`, `relu`, `tanh`, `class-indices`, `normalized`,
-    #: `one-hot`; empty where unknown. Survives views, not arithmetic.
+    #: `one-hot`; empty where unknown. Survives views, not arithmetic. Of a module: the class method that built it.
     kind: str = ""
     #: The softmax's dim and the like.
     dim: int | None = None
@@ -534,6 +534,10 @@ class FunctionValue(Value):
     closure: Any = None
     decorators: tuple[Value, ...] = ()
     kind_of_method: str = ""
+
+    def under(self, context: Value) -> FunctionValue:
+        """The function as `context(function)` gives it: its body runs inside of the context."""
+        return replace(self, decorators=(context, *self.decorators))
 
 
 @dataclass(eq=False, slots=True)

@@ -1,8 +1,8 @@
 """`make calibrate`: the quantiles behind the 90 % range, from the rows of the tree.
 
-Split conformal prediction (Vovk et al.; Lei et al. 2018): for each class of evidence, the finite-sample corrected 5 %
-and 95 % quantiles of truth / estimate - 1 over its rows become the range. Writes `engine/memory/data/intervals.toml`
-and prints error, coverage and width by file of rows.
+Split conformal prediction (Vovk et al.; Lei et al. 2018): for each class of evidence, the shortest interval that holds
+nine tenths of truth / estimate - 1 over its rows, corrected for their number, becomes the range. Writes
+`engine/memory/data/intervals.toml` and prints error, coverage and width by file of rows.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import engine.memory
+from engine.memory.evidence import CLASSES
 from tests.accuracy.memory_rows import Outcome, hold, rows, summary
 
 INTERVALS = Path(engine.memory.__file__).parent / "data" / "intervals.toml"
@@ -25,69 +26,81 @@ FEWEST_ROWS = 12
 NARROWEST = 0.01
 
 
-def quantile(values: Sequence[float], level: float) -> float:
-    """The conformal quantile: the ceil((n + 1) * level)-th smallest value, kept inside the sample."""
-    ordered = sorted(values)
-    rank = math.ceil((len(ordered) + 1) * level)
-    return ordered[min(max(rank, 1), len(ordered)) - 1]
-
-
 def spread(ratios: Sequence[float]) -> tuple[float, float]:
-    """Quantiles of truth / estimate - 1 at half the miscoverage on each side."""
-    errors = [1 / ratio - 1 for ratio in ratios]
-    low = -quantile([-error for error in errors], 1 - MISCOVERAGE / 2)
-    high = quantile(errors, 1 - MISCOVERAGE / 2)
+    """The shortest interval of truth / estimate - 1 that holds the finite-sample corrected share of the rows."""
+    errors = sorted(1 / ratio - 1 for ratio in ratios)
+    count = min(len(errors), math.ceil((len(errors) + 1) * (1 - MISCOVERAGE)))
+    # The estimate itself is always inside.
+    windows = [(min(errors[i], 0.0), max(errors[i + count - 1], 0.0)) for i in range(len(errors) - count + 1)]
+    low, high = min(windows, key=lambda window: window[1] - window[0])
     return min(low, -NARROWEST), max(high, NARROWEST)
+
+
+def widest(by_source: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """The interval of a class that holds its share of every file with rows enough, not only of the largest."""
+    enough = [ratios for ratios in by_source.values() if len(ratios) >= FEWEST_ROWS]
+    spreads = [spread(ratios) for ratios in enough or [[r for ratios in by_source.values() for r in ratios]]]
+    return min(low for low, _ in spreads), max(high for _, high in spreads)
 
 
 def evidence_class(outcome: Outcome) -> str:
     """The class of evidence whose quantiles an estimate uses; see `engine.estimate`."""
     quantity = "allocated" if outcome.quantity == "allocated" else "reserved"
-    return f"{quantity}-{'followed' if outcome.evidence == 'high' else 'assumed'}"
+    return f"{quantity}-{outcome.evidence}"
 
 
-def main() -> int:
-    """Hold every row, write the quantiles, print the page."""
-    ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("sources", nargs="*", default=list(SOURCES))
-    ask.add_argument("--dry-run", action="store_true", help="print, and write nothing")
-    options = ask.parse_args()
-    by_class: dict[str, list[float]] = defaultdict(list)
-    origin: dict[str, set[str]] = defaultdict(set)
-    for source in options.sources:
-        outcomes = [hold(row, source) for row in rows(source) if not row.get("packages")]
-        figures = summary(outcomes)
-        print(f"{source:12}", "  ".join(f"{name} {value:.3f}" for name, value in figures.items()))
-        for outcome in outcomes:
-            if outcome.ratio:
-                by_class[evidence_class(outcome)].append(outcome.ratio)
-                origin[evidence_class(outcome)].add(source)
-    lines = [
-        "# Quantiles of truth / estimate - 1 by class of evidence. Made by `make calibrate`; do not edit.",
-        "",
-    ]
-    for name in ("allocated-followed", "allocated-assumed", "reserved-followed", "reserved-assumed"):
-        ratios = by_class.get(name, [])
-        if len(ratios) < FEWEST_ROWS:
-            # Too few rows of the class: take every row of the same quantity, which is wider.
-            quantity = name.split("-")[0]
-            ratios = [ratio for other, values in by_class.items() if other.startswith(quantity) for ratio in values]
-        if not ratios:
-            print(f"{name}: no rows; nothing written")
-            return 1
-        low, high = spread(ratios)
-        sources = ", ".join(sorted(origin.get(name) or set(options.sources)))
+def page(outcomes: Iterable[Outcome]) -> str:
+    """The file of intervals made from outcomes; raises ValueError where a class and its neighbours have no row."""
+    by_class: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        if outcome.ratio:
+            by_class[evidence_class(outcome)][outcome.source].append(outcome.ratio)
+    lines = ["# Intervals of truth / estimate - 1 by class of evidence. Made by `make calibrate`; do not edit.", ""]
+    for name in (f"{quantity}-{evidence}" for quantity in ("allocated", "reserved") for evidence in CLASSES):
+        taken = by_class.get(name, {})
+        if sum(map(len, taken.values())) < FEWEST_ROWS:
+            # Too few rows of the class: those of either quantity under the same evidence.
+            evidence = name.split("-")[1]
+            taken = defaultdict(list)
+            for other, sources in by_class.items():
+                for source, ratios in sources.items():
+                    if other.endswith(evidence):
+                        taken[source].extend(ratios)
+        if not taken:
+            raise ValueError(f"{name}: no rows")
+        low, high = widest(taken)
         lines += [
             f"[{name}]",
             f"low = {low:.4f}",
             f"high = {high:.4f}",
-            f"runs = {len(ratios)}",
-            f'source = "{sources}"',
+            f"runs = {sum(map(len, taken.values()))}",
+            f'source = "{", ".join(sorted(taken))}"',
             "",
         ]
-        print(f"{name:20} {low:+.3f} {high:+.3f} from {len(ratios)} rows")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Hold every row, write the intervals, print the page."""
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("sources", nargs="*", default=list(SOURCES))
+    ask.add_argument("--dry-run", action="store_true", help="print, and write nothing")
+    options = ask.parse_args()
+    every: list[Outcome] = []
+    for source in options.sources:
+        # A row whose length is only a cap bounds the truth from above and says nothing of the error.
+        taken = [row for row in rows(source) if not row.get("packages") and "length-cap" not in row.get("tags", ())]
+        outcomes = [hold(row, source) for row in taken]
+        every += outcomes
+        print(f"{source:12}", "  ".join(f"{name} {value:.3f}" for name, value in summary(outcomes).items()))
+    try:
+        text = page(every)
+    except ValueError as problem:
+        print(f"{problem}; nothing written")
+        return 1
+    print(text)
     if not options.dry_run:
-        INTERVALS.write_text("\n".join(lines), encoding="utf-8")
+        INTERVALS.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.estimate import estimate
+from engine.memory.evidence import class_of
 from engine.project import Project
 
 ROWS = Path(__file__).parent.parent / "cases" / "memory"
@@ -50,18 +51,20 @@ def hold(row: dict[str, Any], source: str) -> Outcome:
     if report.memory is None:
         note = report.notes[0] if report.notes else ""
         return Outcome(row["id"], source, row["quantity"], report.confidence, None, note=note)
+    sharding = report.configuration.get("sharding")
+    evidence = class_of(report.confidence, report.notes, sharding.value if sharding is not None else None)
     truth = row.get("truth", {}).get("parameters")
     right = None if not truth else abs((report.model.parameters or 0) / truth - 1) < 0.002
     if row["quantity"] == "verdict":
         verdict = report.targets[0].verdict if report.targets else "unknown"
-        return Outcome(row["id"], source, "verdict", report.confidence, None, verdict=verdict, outcome=row["outcome"])
+        return Outcome(row["id"], source, "verdict", evidence, None, verdict=verdict, outcome=row["outcome"])
     got = getattr(report.memory, row["quantity"])
     value = row["value_bytes"]
     return Outcome(
         row["id"],
         source,
         row["quantity"],
-        report.confidence,
+        evidence,
         got.expected / value,
         covered=got.low <= value <= got.high,
         width=(got.high - got.low) / max(1, got.expected),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from bot.github.models import ChangedFile
 from bot.review.analysis import AnalysisBroken, Limits, ProcessAnalyst
 from bot.review.exchange import Content
 from bot.review.reading import Sides
+from bot.review.results import ResultFolders
 from engine.settings import Settings
 from tests.bot.scripts import BUG, CLEAN
 
@@ -33,6 +36,33 @@ async def test_a_report_comes_back_from_the_process() -> None:
 
     assert [finding.name for finding in analysis.report.introduced] == ["missing-zero-grad"]
     assert analysis.report.conclusion == "failure"
+
+
+async def test_results_are_kept_for_each_repository(tmp_path: Path) -> None:
+    analyst = ProcessAnalyst(LIMITS, results=ResultFolders(tmp_path, 10_000_000))
+    sides = Sides({"train.py": CLEAN}, {"train.py": BUG}, repository="owner/name")
+    files = [changed("train.py", CLEAN, BUG)]
+
+    first = await analyst.review(sides, files, Settings(memory=False))
+    (folder,) = tmp_path.iterdir()
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    assert kept
+    assert await analyst.review(sides, files, Settings(memory=False)) == first
+    assert {path: path.read_bytes() for path in folder.iterdir()} == kept
+
+    await analyst.review(replace(sides, repository="other/name"), files, Settings(memory=False))
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_folders_of_results_stay_within_their_limit(tmp_path: Path) -> None:
+    folders = ResultFolders(tmp_path, 3_000)
+    for number in range(6):
+        folder = folders.of(f"owner/{number}")
+        (folder / "entry.result").write_bytes(b"x" * 1_000)
+        os.utime(folder, (number, number))
+    folders.tidy()
+    assert folders.of("owner/5").joinpath("entry.result").exists()
+    assert not folders.of("owner/0").joinpath("entry.result").exists()
 
 
 async def test_a_file_that_does_not_parse_is_named_and_the_rest_reviewed() -> None:

@@ -9,6 +9,7 @@ from hardware_catalog import (
     find_gpu,
     instances_with,
     nccl_range,
+    next_smaller,
     total_bytes,
     usable_bytes,
 )
@@ -53,3 +54,13 @@ def test_cublas_workspace_is_larger_on_hopper() -> None:
 def test_one_process_has_no_communicator() -> None:
     assert nccl_range(1).high == 0
     assert nccl_range(2).expected < nccl_range(8).expected
+
+
+def test_the_next_smaller_device_is_one_to_rent_of_the_same_vendor() -> None:
+    for gpu in all_gpus():
+        smaller = next_smaller(gpu)
+        if smaller is not None:
+            assert smaller.vendor == gpu.vendor
+            assert usable_bytes(smaller) < usable_bytes(gpu)
+            assert instances_with(smaller.id)
+    assert next_smaller(find_gpu("a10")) == find_gpu("t4")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 
 from bot.standin.app import installation_token
-from bot.standin.exchange import Answer, Refused, Request, invalid, not_found, operation
+from bot.standin.exchange import Answer, Request, operation
+from bot.standin.refusals import Refused, invalid, not_found
 from bot.standin.state import Delivery, Json, Token, stamp
 
 TOKEN_SECONDS = 3600
@@ -14,7 +15,7 @@ MOST_NARROWED_REPOSITORIES = 500
 
 @operation("apps/get-authenticated")
 def get_app(request: Request) -> Answer:
-    return Answer(body={**request.github.documents.app(), "installations_count": len(request.github.installations())})
+    return Answer(body={**request.documents.app(), "installations_count": len(request.github.installations())})
 
 
 @operation("apps/create-from-manifest")
@@ -26,7 +27,7 @@ def convert_manifest(request: Request) -> Answer:
     app = request.github.app
     secret = {"client_id": app.client_id, "client_secret": secrets.token_hex(20)}
     document = {
-        **request.github.documents.app(),
+        **request.documents.app(),
         **secret,
         "webhook_secret": app.webhook_secret,
         "pem": app.private_key,
@@ -42,7 +43,7 @@ def get_webhook(request: Request) -> Answer:
 
 @operation("apps/list-installations")
 def list_installations(request: Request) -> Answer:
-    return request.page(request.github.installations(), request.github.documents.installation)
+    return request.page(request.github.installations(), request.documents.installation)
 
 
 def _known_installation(request: Request) -> int:
@@ -54,19 +55,19 @@ def _known_installation(request: Request) -> int:
 
 @operation("apps/get-installation")
 def get_installation(request: Request) -> Answer:
-    return Answer(body=request.github.documents.installation(_known_installation(request)))
+    return Answer(body=request.documents.installation(_known_installation(request)))
 
 
 @operation("apps/get-repo-installation")
 def get_repository_installation(request: Request) -> Answer:
-    return Answer(body=request.github.documents.installation(request.repo.installation_id))
+    return Answer(body=request.documents.installation(request.repo.installation_id))
 
 
 @operation("apps/get-org-installation")
 def get_organization_installation(request: Request) -> Answer:
     for repository in request.github.repositories:
         if repository.owner == request.parameters["org"] and repository.installed:
-            return Answer(body=request.github.documents.installation(repository.installation_id))
+            return Answer(body=request.documents.installation(repository.installation_id))
     raise not_found()
 
 
@@ -100,7 +101,7 @@ def create_token(request: Request) -> Answer:
         "permissions": dict(token.permissions),
     }
     if narrowed:
-        document["repositories"] = [github.documents.repository(entry) for entry in chosen]
+        document["repositories"] = [request.documents.repository(entry) for entry in chosen]
     return Answer(201, {**document, "repository_selection": "selected"})
 
 
@@ -116,7 +117,7 @@ def list_repositories(request: Request) -> Answer:
     token = request.token
     rows = [entry for entry in request.github.repositories if token and request.github.reaches(token, entry)]
     shown, headers = request.cut(rows)
-    documents = [request.github.documents.repository(entry) for entry in shown]
+    documents = [request.documents.repository(entry) for entry in shown]
     return Answer(
         200, {"total_count": len(rows), "repository_selection": "selected", "repositories": documents}, headers
     )
@@ -139,7 +140,7 @@ def list_deliveries(request: Request) -> Answer:
     if len(rows) > start + size:
         following = request.url(cursor=f"v1_{rows[start + size].id}")
         headers["Link"] = f'<{following}>; rel="next"'
-    return Answer(200, [request.github.documents.delivery(row) for row in rows[start : start + size]], headers)
+    return Answer(200, [request.documents.delivery(row) for row in rows[start : start + size]], headers)
 
 
 def _delivery(request: Request) -> Delivery:
@@ -152,7 +153,7 @@ def _delivery(request: Request) -> Delivery:
 
 @operation("apps/get-webhook-delivery")
 def get_delivery(request: Request) -> Answer:
-    return Answer(body=request.github.documents.delivery(_delivery(request), full=True))
+    return Answer(body=request.documents.delivery(_delivery(request), full=True))
 
 
 @operation("apps/redeliver-webhook-delivery")
@@ -164,8 +165,7 @@ def redeliver(request: Request) -> Answer:
 
 @operation("rate-limit/get")
 def get_rate_limit(request: Request) -> Answer:
-    github = request.github
-    core = github.limit_state(request.token)
+    core = request.limits.state(request.token)
     document = {"resources": {"core": core, "search": core, "graphql": core}}
     return Answer(body=document if request.version >= "2026-03-10" else {**document, "rate": core})
 

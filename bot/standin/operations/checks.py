@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.standin.exchange import Answer, Refused, Request, invalid, not_found, operation
+from bot.standin.exchange import Answer, Request, operation
 from bot.standin.git import UnknownRevision
+from bot.standin.refusals import Refused, invalid, not_found
 from bot.standin.state import CheckRun, CheckSuite, Json, stamp
 
 
@@ -63,7 +64,7 @@ def create(request: Request) -> Answer:
     run = CheckRun(github.new_id(), repository, suite, request.body["name"], sha, "queued", stamp(now))
     fill(run, request.body, now)
     github.checks.append(run)
-    return Answer(201, github.documents.check_run(run))
+    return Answer(201, request.documents.check_run(run))
 
 
 def _run(request: Request) -> CheckRun:
@@ -76,20 +77,20 @@ def _run(request: Request) -> CheckRun:
 
 @operation("checks/get")
 def get(request: Request) -> Answer:
-    return Answer(body=request.github.documents.check_run(_run(request)))
+    return Answer(body=request.documents.check_run(_run(request)))
 
 
 @operation("checks/update")
 def update(request: Request) -> Answer:
     run = _run(request)
     fill(run, request.body, request.github.clock())
-    return Answer(body=request.github.documents.check_run(run))
+    return Answer(body=request.documents.check_run(run))
 
 
 @operation("checks/list-annotations")
 def list_annotations(request: Request) -> Answer:
     run = _run(request)
-    return request.page(run.annotations, lambda annotation: request.github.documents.annotation(run, annotation))
+    return request.page(run.annotations, lambda annotation: request.documents.annotation(run, annotation))
 
 
 @operation("checks/rerequest-run")
@@ -114,7 +115,7 @@ def list_for_ref(request: Request) -> Answer:
         runs = list(latest.values())
     runs.reverse()
     shown, headers = request.cut(runs)
-    documents = [github.documents.check_run(run) for run in shown]
+    documents = [request.documents.check_run(run) for run in shown]
     return Answer(200, {"total_count": len(runs), "check_runs": documents}, headers)
 
 
@@ -125,7 +126,7 @@ def list_suites(request: Request) -> Answer:
     if "app_id" in request.query and request.query["app_id"] != str(github.app.id):
         suites = []
     shown, headers = request.cut(suites)
-    documents = [github.documents.check_suite(suite) for suite in shown]
+    documents = [request.documents.check_suite(suite) for suite in shown]
     return Answer(200, {"total_count": len(suites), "check_suites": documents}, headers)
 
 
@@ -134,7 +135,7 @@ def create_suite(request: Request) -> Answer:
     github, sha = request.github, request.commit(request.body["head_sha"])
     known = any(suite.repository is request.repo and suite.head_sha == sha for suite in github.suites)
     suite = github.suite_for(request.repo, sha)
-    return Answer(200 if known else 201, github.documents.check_suite(suite))
+    return Answer(200 if known else 201, request.documents.check_suite(suite))
 
 
 def _suite(request: Request) -> CheckSuite:
@@ -147,7 +148,7 @@ def _suite(request: Request) -> CheckSuite:
 
 @operation("checks/get-suite")
 def get_suite(request: Request) -> Answer:
-    return Answer(body=request.github.documents.check_suite(_suite(request)))
+    return Answer(body=request.documents.check_suite(_suite(request)))
 
 
 @operation("checks/rerequest-suite")

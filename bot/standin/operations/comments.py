@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.standin.exchange import Answer, Request, body_text, not_found, operation
+from bot.standin.exchange import Answer, Request, body_text, operation
+from bot.standin.refusals import not_found
 from bot.standin.state import Comment, Reaction
 
 
@@ -10,7 +11,7 @@ from bot.standin.state import Comment, Reaction
 def list_comments(request: Request) -> Answer:
     pull = request.pull("issue_number")
     rows = [comment for comment in request.github.comments if comment.pull is pull]
-    return request.page(rows, request.github.documents.comment)
+    return request.page(rows, request.documents.comment)
 
 
 @operation("issues/create-comment")
@@ -19,7 +20,7 @@ def create(request: Request) -> Answer:
     now = github.clock()
     comment = Comment(github.new_id(), pull, github.app.bot_login, True, text, now, now)
     github.comments.append(comment)
-    return Answer(201, github.documents.comment(comment))
+    return Answer(201, request.documents.comment(comment))
 
 
 def _comment(request: Request) -> Comment:
@@ -32,7 +33,7 @@ def _comment(request: Request) -> Comment:
 
 @operation("issues/get-comment")
 def get(request: Request) -> Answer:
-    return Answer(body=request.github.documents.comment(_comment(request)))
+    return Answer(body=request.documents.comment(_comment(request)))
 
 
 @operation("issues/update-comment")
@@ -40,7 +41,7 @@ def update(request: Request) -> Answer:
     comment, text = _comment(request), body_text(request)
     comment.edits.append(comment.body)
     comment.body, comment.updated_at = text, request.github.clock()
-    return Answer(body=request.github.documents.comment(comment))
+    return Answer(body=request.documents.comment(comment))
 
 
 @operation("issues/delete-comment")
@@ -56,10 +57,10 @@ def _react(request: Request, subject: int, kind: str) -> Answer:
         if (reaction.subject, reaction.kind, reaction.content) == (subject, kind, content) and (
             reaction.author == github.app.bot_login
         ):
-            return Answer(200, github.documents.reaction(reaction))
+            return Answer(200, request.documents.reaction(reaction))
     reaction = Reaction(github.new_id(), subject, kind, content, github.app.bot_login, github.clock())
     github.reactions.append(reaction)
-    return Answer(201, github.documents.reaction(reaction))
+    return Answer(201, request.documents.reaction(reaction))
 
 
 @operation("reactions/create-for-issue-comment")
@@ -81,7 +82,7 @@ def list_reactions(request: Request) -> Answer:
     rows = [entry for entry in request.github.reactions if entry.subject == comment.id and entry.kind == "issue"]
     if content := request.query.get("content"):
         rows = [entry for entry in rows if entry.content == content]
-    return request.page(rows, request.github.documents.reaction)
+    return request.page(rows, request.documents.reaction)
 
 
 @operation("reactions/delete-for-issue-comment")

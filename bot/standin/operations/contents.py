@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bot.standin.exchange import Answer, Refused, Request, invalid, not_found, operation
+from bot.standin.exchange import Answer, Request, operation
 from bot.standin.git import UnknownRevision
+from bot.standin.refusals import Refused, invalid, not_found
 from bot.standin.state import Json
 
 LARGEST_CONTENTS_BYTES = 1_000_000
@@ -15,7 +16,7 @@ ROLES = {"admin": "admin", "maintain": "write", "write": "write", "triage": "rea
 
 @operation("repos/get")
 def get(request: Request) -> Answer:
-    return Answer(body=request.github.documents.repository(request.repo))
+    return Answer(body=request.documents.repository(request.repo))
 
 
 @operation("repos/get-collaborator-permission-level")
@@ -30,7 +31,7 @@ def get_permission(request: Request) -> Answer:
     document = {
         "permission": ROLES[role],
         "role_name": role,
-        "user": {**request.github.documents.user(login), "role_name": role},
+        "user": {**request.documents.user(login), "role_name": role},
     }
     return Answer(body=document)
 
@@ -79,7 +80,7 @@ def get_content(request: Request) -> Answer:
     document = entry(path.rpartition("/")[2], path, "blob", sha, len(content))
     if len(content) > LARGEST_CONTENTS_BYTES:
         return Answer(body={**document, "encoding": "none", "content": ""})
-    blob = request.github.documents.blob(repository, sha, content)
+    blob = request.documents.blob(repository, sha, content)
     return Answer(body={**document, "encoding": "base64", "content": blob["content"]})
 
 
@@ -95,13 +96,13 @@ def get_tarball(request: Request) -> Answer:
 def get_commit(request: Request) -> Answer:
     repository, ref = request.repo, request.parameters["ref"]
     commit = repository.git.commit(request.commit(ref))
-    document = request.github.documents.commit(repository, commit)
+    document = request.documents.commit(repository, commit)
     before = commit.parents[0] if commit.parents else repository.git.text("hash-object", "-t", "tree", "/dev/null")
     files = repository.git.diff(before, commit.sha)
     shown, headers = request.cut(files[:3000])
     additions, deletions = sum(file.additions for file in files), sum(file.deletions for file in files)
     stats = {"additions": additions, "deletions": deletions, "total": additions + deletions}
-    listed = [request.github.documents.file(repository, file, commit.sha) for file in shown]
+    listed = [request.documents.file(repository, file, commit.sha) for file in shown]
     return Answer(200, {**document, "stats": stats, "files": listed}, headers)
 
 
@@ -114,7 +115,7 @@ def list_pulls_of_commit(request: Request) -> Answer:
             commits = {commit.sha for commit in repository.git.commits_between(pull.merge_base(), pull.head_sha)}
             if sha in commits | {pull.head_sha}:
                 found.append(pull)
-    return request.page(found, lambda pull: request.github.documents.pull_in_list(pull, request.version))
+    return request.page(found, lambda pull: request.documents.pull_in_list(pull, request.version))
 
 
 @operation("repos/compare-commits-with-basehead")
@@ -124,7 +125,7 @@ def compare(request: Request) -> Answer:
     if "..." not in basehead:
         raise not_found()
     base, head = (request.commit(name.rpartition(":")[2]) for name in basehead.split("...", 1))
-    git, documents = repository.git, request.github.documents
+    git, documents = repository.git, request.documents
     try:
         common = git.merge_base(base, head)
     except UnknownRevision:
@@ -164,7 +165,7 @@ def get_blob(request: Request) -> Answer:
         raise not_found() from None
     if request.wants_raw:
         return Answer(raw=content, content_type="application/vnd.github.raw; charset=utf-8")
-    return Answer(body=request.github.documents.blob(request.repo, sha, content))
+    return Answer(body=request.documents.blob(request.repo, sha, content))
 
 
 @operation("git/get-tree")
@@ -191,7 +192,7 @@ def get_tree(request: Request) -> Answer:
 @operation("git/get-commit")
 def get_git_commit(request: Request) -> Answer:
     commit = request.repo.git.commit(request.commit(request.parameters["commit_sha"]))
-    return Answer(body=request.github.documents.git_commit(request.repo, commit))
+    return Answer(body=request.documents.git_commit(request.repo, commit))
 
 
 @operation("git/get-ref")

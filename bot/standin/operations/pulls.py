@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.standin.exchange import Answer, Refused, Request, operation
+from bot.standin.exchange import Answer, Request, operation
+from bot.standin.refusals import Refused
 
 MOST_FILES = 3000
 """Files of a pull request that GitHub lists, whatever the paging."""
@@ -21,7 +22,7 @@ def list_pulls(request: Request) -> Answer:
         owners = [(f"{pull.author if pull.fork else pull.repository.owner}:{pull.head}", pull) for pull in rows]
         rows = [pull for label, pull in owners if label == head]
     rows.sort(key=lambda pull: pull.number, reverse=request.query.get("direction", "desc") == "desc")
-    return request.page(rows, lambda pull: request.github.documents.pull_in_list(pull, request.version))
+    return request.page(rows, lambda pull: request.documents.pull_in_list(pull, request.version))
 
 
 @operation("pulls/get")
@@ -33,7 +34,7 @@ def get(request: Request) -> Answer:
     if pull.stale_reads and pull.previous_sha:
         pull.stale_reads -= 1
         stale = pull.previous_sha
-    return Answer(body=request.github.documents.pull(pull, request.version, head_sha=stale))
+    return Answer(body=request.documents.pull(pull, request.version, head_sha=stale))
 
 
 def diff(request: Request) -> Answer:
@@ -52,7 +53,7 @@ def diff(request: Request) -> Answer:
 @operation("pulls/list-files")
 def list_files(request: Request) -> Answer:
     pull = request.pull()
-    documents = request.github.documents
+    documents = request.documents
     return request.page(pull.files(), lambda file: documents.file(pull.repository, file, pull.head_sha), cap=MOST_FILES)
 
 
@@ -60,4 +61,4 @@ def list_files(request: Request) -> Answer:
 def list_commits(request: Request) -> Answer:
     pull = request.pull()
     commits = pull.repository.git.commits_between(pull.merge_base(), pull.head_sha)[:250]
-    return request.page(commits, lambda commit: request.github.documents.commit(pull.repository, commit))
+    return request.page(commits, lambda commit: request.documents.commit(pull.repository, commit))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bot.standin.anchors import Anchor, Side, anchor
-from bot.standin.exchange import Answer, Refused, Request, check_length, invalid, not_found, operation
+from bot.standin.exchange import Answer, Request, check_length, operation
 from bot.standin.git import UnknownRevision
+from bot.standin.refusals import Refused, invalid, not_found
 from bot.standin.state import Json, PullRequest, Review, ReviewComment
 
 
@@ -86,14 +87,14 @@ def create(request: Request) -> Answer:
     for entry, found in places:
         _comment(request, review, commit, entry, found)
     github.reviews.append(review)
-    return Answer(200, github.documents.review(review))
+    return Answer(200, request.documents.review(review))
 
 
 @operation("pulls/list-reviews")
 def list_reviews(request: Request) -> Answer:
     pull = request.pull()
     rows = [review for review in request.github.reviews if review.pull is pull]
-    return request.page(rows, request.github.documents.review)
+    return request.page(rows, request.documents.review)
 
 
 def _review(request: Request) -> Review:
@@ -109,7 +110,7 @@ def update(request: Request) -> Answer:
     review = _review(request)
     check_length(request.body["body"])
     review.body = request.body["body"]
-    return Answer(body=request.github.documents.review(review))
+    return Answer(body=request.documents.review(review))
 
 
 @operation("pulls/submit-review")
@@ -121,7 +122,7 @@ def submit(request: Request) -> Answer:
     if request.body["event"] != "APPROVE" and not text:
         raise invalid("Body can't be blank", message="Unprocessable Entity")
     review.body, review.event = text, request.body["event"]
-    return Answer(body=request.github.documents.review(review))
+    return Answer(body=request.documents.review(review))
 
 
 @operation("pulls/delete-pending-review")
@@ -132,12 +133,12 @@ def delete_pending(request: Request) -> Answer:
         raise invalid("Can not delete a non-pending pull request review", message="Unprocessable Entity")
     github.reviews.remove(review)
     github.review_comments[:] = [comment for comment in github.review_comments if comment.review_id != review.id]
-    return Answer(body=github.documents.review(review))
+    return Answer(body=request.documents.review(review))
 
 
 @operation("pulls/list-comments-for-review")
 def list_comments_of_review(request: Request) -> Answer:
-    return request.page(_review(request).comments, request.github.documents.review_comment)
+    return request.page(_review(request).comments, request.documents.review_comment)
 
 
 @operation("pulls/list-review-comments")
@@ -148,7 +149,7 @@ def list_comments(request: Request) -> Answer:
     rows = [entry for entry in github.review_comments if entry.pull is pull and entry.review_id not in pending]
     if request.query.get("direction") == "desc":
         rows.reverse()
-    return request.page(rows, github.documents.review_comment)
+    return request.page(rows, request.documents.review_comment)
 
 
 @operation("pulls/create-review-comment")
@@ -170,7 +171,7 @@ def create_comment(request: Request) -> Answer:
         found = placed
     review = Review(github.new_id(), pull, github.app.bot_login, True, "", "COMMENT", commit, github.clock())
     github.reviews.append(review)
-    return Answer(201, github.documents.review_comment(_comment(request, review, commit, body, found)))
+    return Answer(201, request.documents.review_comment(_comment(request, review, commit, body, found)))
 
 
 @operation("pulls/create-reply-for-review-comment")
@@ -192,7 +193,7 @@ def _answer(request: Request, pull: PullRequest, top_id: int) -> Answer:
             [{"resource": "PullRequestReviewComment", "code": "invalid", "field": "in_reply_to"}],
         )
     comment = github.reply_to(top, github.app.bot_login, request.body["body"])
-    return Answer(201, github.documents.review_comment(comment))
+    return Answer(201, request.documents.review_comment(comment))
 
 
 def _own_comment(request: Request) -> ReviewComment:
@@ -208,7 +209,7 @@ def update_comment(request: Request) -> Answer:
     comment = _own_comment(request)
     check_length(request.body["body"])
     comment.body, comment.updated_at = request.body["body"], request.github.clock()
-    return Answer(body=request.github.documents.review_comment(comment))
+    return Answer(body=request.documents.review_comment(comment))
 
 
 @operation("pulls/delete-review-comment")

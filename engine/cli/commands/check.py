@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from engine.cli.caching import add_cache, chosen_store
 from engine.cli.usage import WrongUse, select_paths, split_list
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report-unused-suppressions", action="store_true", help="name `preflight: ignore` comments that do nothing"
     )
+    add_cache(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,6 +71,7 @@ def _checked(selection: Selection, settings: Settings, arguments: argparse.Names
             select=split_list(arguments.select),
             ignore=split_list(arguments.ignore),
             report_unused_suppressions=arguments.report_unused_suppressions,
+            store=chosen_store(arguments),
         )
     except UnknownRule as problem:
         raise WrongUse(f"there is no rule {problem}; `preflight rules` lists them") from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,18 +13,34 @@ from engine.cli.usage import ROOT_MARKS, WrongUse, add_gpus, known_gpus
 if TYPE_CHECKING:
     from engine.project import Project
 
+FAILING = ("does-not-fit", "borderline", "unknown", "never")
+"""What `--fail-on` takes: each verdict fails with those before it."""
+COMMAND_LINE = "command-line.sh"
+"""The launch script that a command line is read as."""
+
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of `preflight estimate`."""
-    parser.add_argument("script", metavar="SCRIPT", help="Python file, notebook, launch script or configuration file")
+    parser.add_argument(
+        "script",
+        nargs="+",
+        metavar="SCRIPT",
+        help="Python file, notebook, launch script or configuration file; or, after --, a whole command line",
+    )
     parser.add_argument("--root", metavar="DIR", help="where the paths that it names are looked up")
     add_gpus(parser)
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a setting"
     )
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    parser.add_argument(
+        "--fail-on",
+        choices=FAILING,
+        default="never",
+        help="exit with 1 at this verdict on a named device, and at the surer ones before it (default: never)",
+    )
     parser.add_argument(
         "--timeline",
         metavar="FILE",
@@ -36,25 +53,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Estimates and prints. Raises WrongUse."""
     overrides = parse_overrides(arguments.overrides)
     gpus = known_gpus(arguments.gpu)
-    script = Path(arguments.script)
-    if not script.is_file():
-        raise WrongUse(f"{script} is not a file")
-    root = Path(arguments.root).resolve() if arguments.root else default_root(script.resolve())
-    if not root.is_dir():
-        raise WrongUse(f"{root} is not a folder")
-    if not script.resolve().is_relative_to(root):
-        raise WrongUse(f"{script} is not below {root}; name its project with --root")
-
+    if arguments.fail_on != "never" and not gpus:
+        raise WrongUse("--fail-on compares with a device: name one with --gpu")
     from engine.estimate import estimate
     from engine.project import Project
 
-    relative = script.resolve().relative_to(root).as_posix()
+    root, relative, sources = named(arguments.script, arguments.root)
+    project = Project.from_folder(root).with_files(sources)
     try:
-        report = estimate(Project.from_folder(root), relative, gpus=gpus, overrides=overrides)
+        report = estimate(project, relative, gpus=gpus, overrides=overrides)
     except ValueError as problem:
         raise WrongUse(str(problem)) from problem
     if arguments.timeline is not None:
-        write_timeline(arguments.timeline, Project.from_folder(root), relative, gpus, overrides)
+        write_timeline(arguments.timeline, project, relative, gpus, overrides)
     if arguments.format == "json":
         print(report.model_dump_json(indent=2))
     elif arguments.format == "markdown":
@@ -65,19 +76,36 @@ def run(arguments: argparse.Namespace) -> int:
         from engine.cli.formats.estimate import print_estimate
 
         print_estimate(report, relative)
-    return 0
+    failing = FAILING[: FAILING.index(arguments.fail_on) + 1] if arguments.fail_on != "never" else ()
+    return int(any(target.verdict in failing for target in report.targets))
+
+
+def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, str]]:
+    """The project root, the script in it, and the launch script that a command line stands for. Raises WrongUse."""
+    command = len(words) > 1
+    script = Path.cwd() / COMMAND_LINE if command else Path(words[0]).resolve()
+    if not command and not script.is_file():
+        raise WrongUse(f"{words[0]} is not a file")
+    top = Path(root).resolve() if root else default_root(script)
+    if not top.is_dir():
+        raise WrongUse(f"{root} is not a folder")
+    if command:
+        return top, COMMAND_LINE, {COMMAND_LINE: shlex.join(words) + "\n"}
+    if not script.is_relative_to(top):
+        raise WrongUse(f"{words[0]} is not below {top}; name its project with --root")
+    return top, script.relative_to(top).as_posix(), {}
 
 
 def write_timeline(
     target: Path, project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]
 ) -> None:
     """Writes the timeline of the first GPU named. Raises WrongUse."""
-    from engine.estimate import DEFAULT_GPU, architecture_of
+    from engine.estimate import DEFAULT_GPU
     from engine.memory.launch import CannotLaunch
     from engine.memory.timeline import record, rendered
     from hardware_catalog import find_gpu
 
-    architecture = architecture_of(find_gpu(gpus[0] if gpus else DEFAULT_GPU))
+    architecture = find_gpu(gpus[0] if gpus else DEFAULT_GPU).kernels
     try:
         events = record(project, script, architecture=architecture, overrides=overrides)
         target.write_bytes(rendered(events, target.suffix, title=script))

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from engine.cli.caching import add_cache, chosen_store
 from engine.cli.usage import WrongUse, add_gpus, known_gpus
 
 HELP = "review the change between two revisions of a git repository"
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repo", default=".", metavar="DIR", help="work tree or bare repository (default: here)")
     add_gpus(parser)
     parser.add_argument("--no-memory", action="store_true", help="leave the memory estimate out")
+    add_cache(parser)
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
 
 
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = loaded.settings
     if arguments.no_memory:
         settings = settings.model_copy(update={"memory": False})
-    report = review(base, head, changed=changed, settings=settings, gpus=gpus)
+    report = review(base, head, changed=changed, settings=settings, gpus=gpus, store=chosen_store(arguments))
     if arguments.format == "json":
         print(report.model_dump_json(indent=2))
         return 0

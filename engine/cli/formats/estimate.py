@@ -15,6 +15,7 @@ from engine.presentation.memory import (
     show_origin,
     show_range,
     show_setting,
+    smaller_device,
 )
 
 _VERDICT_STYLES = {"fits": "green", "borderline": "yellow", "does-not-fit": "bold red", "unknown": "magenta"}
@@ -93,6 +94,9 @@ def _print_savings(report: EstimateReport, console: Console) -> None:
         )
     console.print(table)
     console.print()
+    if report.smaller is not None and (words := smaller_device(report.smaller)):
+        console.print(Text(printable(words)))
+        console.print()
 
 
 def _print_configuration(report: EstimateReport, console: Console) -> None:

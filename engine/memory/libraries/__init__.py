@@ -54,6 +54,7 @@ HOMES: dict[str, str] = {
     "liger_kernel": "liger",
     "torchao": "torchao",
     "einops": "einops",
+    "einx": "einx",
     "click": "command_line",
     "typer": "command_line",
     "fire": "command_line",

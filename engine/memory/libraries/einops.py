@@ -61,7 +61,7 @@ def _stacked(tensor: Any) -> Any:
     return namespace("torch.stack")(list(tensor)) if isinstance(tensor, (list, tuple)) else tensor
 
 
-def transform(tensor: Any, pattern: str, reduction: Any = None, **given: int) -> Any:
+def transform(tensor: Any, pattern: str, given: dict[str, int], reduction: Any = None) -> Any:
     """The operation that `pattern` describes; axes only on the right are repeated, only on the left are reduced."""
     tensor = _stacked(tensor)
     left_text, _, right_text = pattern.partition("->")
@@ -97,17 +97,17 @@ def transform(tensor: Any, pattern: str, reduction: Any = None, **given: int) ->
 
 def rearrange(tensor: Any, pattern: str, **sizes: int) -> Any:
     """`einops.rearrange`."""
-    return transform(tensor, pattern, **sizes)
+    return transform(tensor, pattern, sizes)
 
 
 def repeat(tensor: Any, pattern: str, **sizes: int) -> Any:
     """`einops.repeat`."""
-    return transform(tensor, pattern, **sizes)
+    return transform(tensor, pattern, sizes)
 
 
 def reduce(tensor: Any, pattern: str, reduction: Any = "mean", **sizes: int) -> Any:
     """`einops.reduce`."""
-    return transform(tensor, pattern, reduction, **sizes)
+    return transform(tensor, pattern, sizes, reduction)
 
 
 def einsum(*operands: Any) -> Any:
@@ -154,12 +154,12 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     if not state:
         module = namespace("torch.nn.Module")
 
-        def initialise(self: Any, pattern: str, *args: Any, **sizes: int) -> None:
+        def initialise(self: Any, pattern: str, reduction: Any = None, **sizes: int) -> None:
             module.__init__(self)
-            self.pattern, self.reduction, self.sizes = pattern, args[0] if args else None, sizes
+            self.pattern, self.reduction, self.sizes = pattern, reduction, sizes
 
         def forward(self: Any, tensor: Any) -> Any:
-            return transform(tensor, self.pattern, self.reduction, **self.sizes)
+            return transform(tensor, self.pattern, self.sizes, self.reduction)
 
         layers = {
             name: type(name, (module,), {"__init__": initialise, "forward": forward})

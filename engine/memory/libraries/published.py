@@ -14,7 +14,7 @@ from engine.memory.program.files import is_file, read_text
 from engine.memory.program.frames import Frame
 from engine.memory.program.functions import Code
 from engine.memory.program.namespaces import Namespace
-from engine.memory.program.scopes import analyse
+from engine.memory.program.scopes import Scope, analyse
 from engine.memory.program.unknown import Unknown
 from engine.memory.tensors import namespace
 
@@ -60,6 +60,10 @@ LOADER_OPTIONS = frozenset(
     ]
 )
 """Arguments of from_pretrained that are not overrides of the configuration."""
+
+
+OF_THEIR_TIME = frozenset({"qwen"})
+"""Model types whose code lies beside the checkpoint and was written for one version of transformers (4.32 to 4.37)."""
 
 
 class PretrainedConfig:
@@ -124,8 +128,10 @@ def make_config(model_type: str, values: Mapping[str, Any] | None = None) -> Pre
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(architectures.source(module))
+def _tree(module: str) -> tuple[ast.Module, dict[ast.AST, Scope]]:
+    """A model file and its scopes: the same in all runs."""
+    tree = ast.parse(architectures.source(module))
+    return tree, analyse(tree)
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:
@@ -142,11 +148,11 @@ def model_file(interpreter: Interpreter, module: str) -> Namespace:
     loaded: dict[str, Namespace] = interpreter.state.setdefault("model files", {})
     if module in loaded:
         return loaded[module]
-    tree = _tree(module)
+    tree, scopes = _tree(module)
     variables: dict[str, Any] = {"__name__": PREFIX + module}
     result = loaded[module] = Namespace(PREFIX + module, variables)
     path = f"<{module}>"
-    compiler = StatementCompiler(interpreter, path, analyse(tree))
+    compiler = StatementCompiler(interpreter, path, scopes)
     body = compiler.block(tree.body, compiler.scopes[tree])
     frame = Frame(variables, variables, {})
     interpreter.enter(Code("<module>", "<module>", path, 1, (), 0, (), None, None, (), (), lambda: body, None), frame)
@@ -204,6 +210,8 @@ def find_configuration(interpreter: Interpreter, name: Any, options: Mapping[str
     checkpoint = architectures.lookup(name, library="transformers")
     if checkpoint is not None:
         interpreter.state["model name"], interpreter.state["model evidence"] = name, "catalogue"
+        if checkpoint.model_type in OF_THEIR_TIME:
+            interpreter.note(f"{name} runs with the libraries of its time, assumed to keep what current ones keep")
         config = make_config(checkpoint.model_type, {**_nested(checkpoint, overrides)})
         config.name_or_path = config._name_or_path = name
         config.architectures = [checkpoint.architecture]

@@ -37,6 +37,9 @@ IMAGE_SIZES: dict[str, tuple[int, int, int, int]] = {
 """Channels, height, width and items of the library's datasets (sizes of photographs vary; a resize is expected)."""
 
 
+INTERPOLATION_MODES = ("NEAREST", "NEAREST_EXACT", "BILINEAR", "BICUBIC", "BOX", "HAMMING", "LANCZOS")
+
+
 def _pair(size: Any) -> tuple[int, int]:
     if isinstance(size, (list, tuple)):
         return (int(size[0]), int(size[-1]))
@@ -268,18 +271,19 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         def get_model(name: str, **options: Any) -> Any:
             return build(interpreter, "torchvision", name, options)
 
+        interpolation = Namespace("InterpolationMode", {mode: mode.lower() for mode in INTERPOLATION_MODES})
+
         def transform(name: str) -> Any:
             if name.startswith("__"):
                 return None
             if name == "InterpolationMode":
-                return Namespace(
-                    name,
-                    {mode: mode.lower() for mode in ("BILINEAR", "BICUBIC", "NEAREST", "LANCZOS", "NEAREST_EXACT")},
-                )
+                return interpolation
             return type(name, (_KINDS.get(name, Transform),), {})
 
         functional = Namespace(
-            "torchvision.transforms.functional", {}, missing=lambda n: None if n.startswith("__") else _functional(n)
+            "torchvision.transforms.functional",
+            {"InterpolationMode": interpolation},
+            missing=lambda n: None if n.startswith("__") else _functional(n),
         )
         transforms = Namespace("torchvision.transforms", {"functional": functional}, missing=transform)
         transforms.v2 = transforms

@@ -9,6 +9,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.adjustments import optimizer_class
+from engine.memory.evidence import LIBRARY_STEP
 from engine.memory.libraries import liger
 from engine.memory.libraries.mixed_precision import wrap_forward
 from engine.memory.libraries.tokenizers import collators
@@ -203,12 +205,12 @@ def make_optimizer(interpreter: Interpreter, model: Any, arguments: Any) -> Any:
 
         return optimizer_named(interpreter, name)(groups, **rate)
     if name in ("adamw_torch_fused", "adamw_fused", "adamw_apex_fused"):
-        return namespace("torch.optim.AdamW")(groups, fused=True, **rate)
+        return optimizer_class(interpreter, "AdamW", namespace("torch.optim.AdamW"))(groups, fused=True, **rate)
     table = {"adafactor": "Adafactor", "sgd": "SGD", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adam": "Adam"}
     kind = TransformersAdafactor if name == "adafactor" else namespace(f"torch.optim.{table.get(name, 'AdamW')}")
     if name not in table and not name.startswith("adamw"):
         interpreter.note(f"the optimizer {name} is assumed to keep what AdamW keeps")
-    return kind(groups, **rate)
+    return optimizer_class(interpreter, table.get(name, "AdamW"), kind)(groups, **rate)
 
 
 def make_trainer(interpreter: Interpreter) -> Any:
@@ -309,6 +311,7 @@ def make_trainer(interpreter: Interpreter) -> Any:
             self.create_optimizer_and_scheduler()
             if arguments.deepspeed:
                 self.optimizer = partitioned(interpreter, model, self.optimizer, arguments)
+            _say_what_is_a_librarys(interpreter, model, precision)
             wrapped = distribute(interpreter, model, self.optimizer, arguments)
             total = namespace("torch.tensor")(0.0, device="cuda")
             batches = iter(self.get_train_dataloader())
@@ -343,6 +346,14 @@ def make_trainer(interpreter: Interpreter) -> Any:
             return True
 
     return Trainer
+
+
+def _say_what_is_a_librarys(interpreter: Interpreter, model: Any, precision: Any) -> None:
+    parameters = list(model.parameters())
+    frozen = any(not p.requires_grad for p in parameters)
+    half = precision is not None and any(p.dtype.itemsize == 2 for p in parameters)
+    if frozen or half:
+        interpreter.note(LIBRARY_STEP)
 
 
 def precision_of(interpreter: Interpreter, arguments: Any) -> Any:

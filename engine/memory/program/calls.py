@@ -93,7 +93,9 @@ def _check_builtin(interpreter: Interpreter, function: Any, args: list[Any]) -> 
 
 def _meter(interpreter: Interpreter, args: list[Any]) -> None:
     for index, value in enumerate(args):
-        if not isinstance(value, _SIZED) and not hasattr(value, "keys") and hasattr(value, "__iter__"):
+        if isinstance(value, (*_SIZED, type)) or hasattr(value, "keys"):
+            continue
+        if hasattr(value, "__iter__"):
             args[index] = interpreter.budget.bounded(value)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.project import Project
 
 LIBRARY_FIRST = frozenset(
-    {"torch", "einops", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
+    {"torch", "einops", "einx", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
 )
 """Packages whose model is taken even where their source lies in the project."""
 MAX_DEPTH = 300
@@ -52,8 +52,17 @@ class Fault:
     reason: str
 
 
+def _beside(importer: str, module: str, level: int) -> str:
+    """The dotted path from the root that a relative import names."""
+    parts = importer.split("/")[:-level]
+    return ".".join([*parts, module])
+
+
 class Interpreter:
-    """Runs one program. `libraries` answers with the model of a library's module, or None."""
+    """Runs one program. `libraries` answers with the model of a library's module, or None.
+
+    `demanded` are variables that the environment has only for a program that cannot do without them.
+    """
 
     def __init__(
         self,
@@ -62,6 +71,7 @@ class Interpreter:
         *,
         arguments: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        demanded: Mapping[str, str] | None = None,
         budget: Budget | None = None,
         search_paths: tuple[str, ...] = (),
     ) -> None:
@@ -71,6 +81,7 @@ class Interpreter:
         self.libraries = libraries
         self.arguments = list(arguments)
         self.environment = dict(environment or {})
+        self.demanded = dict(demanded or {})
         self.budget = budget or Budget()
         self.search_paths = search_paths
         self.notes: list[str] = []
@@ -234,7 +245,7 @@ class Interpreter:
 
     def find(self, name: str, importer: str, level: int = 0) -> Any:
         """The module object of a dotted name, loaded if need be; None where there is none."""
-        from engine.memory.program.stdlib import standard_module
+        from engine.memory.program.stdlib import rest_of_the_standard_library, standard_module
 
         if level == 0:
             if name in self.modules:
@@ -262,6 +273,8 @@ class Interpreter:
                 found = Namespace(
                     name, {"__name__": name}, missing=lambda child: self.find(f"{name}.{child}", importer)
                 )
+            if found is None:
+                found = rest_of_the_standard_library(name)
             if found is not None:
                 self.modules[name] = found
             return found
@@ -296,6 +309,9 @@ class Interpreter:
         self.modules[key] = module
         if level == 0:
             self.modules[name] = module
+        elif "." in dotted:
+            # Registries look their own module up in sys.modules.
+            self.modules.setdefault(dotted, module)
         try:
             self._execute(path, module)
         except Exception:
@@ -346,7 +362,7 @@ class Interpreter:
             for index in range(1, len(parts)):
                 self.find(".".join(parts[:index]), importer, level)
         found = self.find(module, importer, level)
-        if found is None and not module:
+        if found is None and (not module or self._is_folder(_beside(importer, module, level))):
             return None
         if found is None:
             raise ModuleNotFoundError(f"No module named {'.' * level + module!r}")

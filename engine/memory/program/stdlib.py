@@ -15,6 +15,7 @@ import datetime
 import decimal
 import difflib
 import enum
+import fnmatch
 import fractions
 import functools
 import hashlib
@@ -30,6 +31,7 @@ import re
 import statistics
 import string
 import struct
+import sys
 import textwrap
 import types
 import typing
@@ -57,6 +59,7 @@ _WHOLE: dict[str, Any] = {
     "statistics": statistics,
     "textwrap": textwrap,
     "difflib": difflib,
+    "fnmatch": fnmatch,
 }
 """Modules whose public names are pure functions and classes."""
 _UNBOUNDED = frozenset(
@@ -155,3 +158,8 @@ def standard_module(interpreter: Interpreter, name: str) -> Namespace | None:
     if name == "collections":
         members["abc"] = standard_module(interpreter, "collections.abc")
     return namespace
+
+
+def rest_of_the_standard_library(name: str) -> Namespace | None:
+    """A module that has no model: importing it is no event, and what it holds is Unknown."""
+    return Namespace(name) if name.partition(".")[0] in sys.stdlib_module_names else None

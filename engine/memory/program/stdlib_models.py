@@ -400,8 +400,15 @@ def _io(interpreter: Interpreter) -> dict[str, Any]:
     return {"StringIO": io.StringIO, "BytesIO": io.BytesIO}
 
 
+def _accept(self: Any, *args: Any, **kwargs: Any) -> None:
+    return None
+
+
 def _silent(*names: str) -> Callable[[Interpreter], dict[str, Any]]:
-    return lambda interpreter: {name: Silent() for name in names}
+    """Classes that a program may also inherit from, and functions in lower case."""
+    return lambda interpreter: {
+        name: type(name, (Silent,), {"__init__": _accept}) if name[0].isupper() else Silent() for name in names
+    }
 
 
 def _copy(interpreter: Interpreter) -> dict[str, Any]:
@@ -439,7 +446,15 @@ MODELS: dict[str, Callable[[Interpreter], dict[str, Any]]] = {
     "pathlib": make_pathlib,
     "gc": lambda i: {"collect": _nothing, "disable": _nothing, "enable": _nothing, "freeze": _nothing},
     "signal": lambda i: {"signal": _nothing, "SIGTERM": 15, "SIGINT": 2},
-    "threading": _silent("Lock", "RLock", "Thread", "Event", "local"),
+    "threading": _silent(
+        "Lock", "RLock", "Thread", "Event", "Condition", "Semaphore", "Timer", "Barrier", "local", "current_thread"
+    ),
+    "queue": lambda i: {
+        **_silent("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue")(i),
+        "Empty": LookupError,
+        "Full": OverflowError,
+    },
+    "builtins": lambda i: dict(i.builtins),
     "traceback": lambda i: {"print_exc": _nothing, "format_exc": lambda *a: ""},
     "atexit": lambda i: {"register": lambda f, *a, **k: f},
     "socket": lambda i: {"gethostname": lambda: "host"},

@@ -93,12 +93,20 @@ def make_os(interpreter: Interpreter) -> dict[str, Any]:
 
 
 class Environment(dict[str, str]):
-    """`os.environ`: what a launcher sets, and nothing of this machine."""
+    """`os.environ`: what a launcher sets, and nothing of this machine.
+
+    A program that asks whether it has a rank (`get`, `in`) and was started plainly has none; one that reads it
+    regardless is meant for a launcher, and gets that of a single process.
+    """
 
     open_record = True
 
     def __init__(self, interpreter: Interpreter) -> None:
         super().__init__(interpreter.environment)
+        self._demanded = interpreter.demanded
+
+    def __missing__(self, name: str) -> str:
+        return self._demanded[name]
 
 
 def make_pathlib(interpreter: Interpreter) -> dict[str, Any]:

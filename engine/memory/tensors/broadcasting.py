@@ -10,7 +10,7 @@ from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.dtypes import DType, promote
 from engine.memory.tensors.storage import Size, Storage, TensorError
-from engine.memory.tensors.tensor import Tensor, dense_strides, like, new
+from engine.memory.tensors.tensor import Tensor, UnknownInt, dense_strides, like, new
 
 KNOWN = 256  # elements up to which data of constant tensors is computed along
 
@@ -99,11 +99,13 @@ def known(out: Tensor, f: Callable[..., Any], *operands: Any) -> Tensor:
     if n > KNOWN:
         return out
     columns = []
+    unknown = False
     for o in operands:
         if isinstance(o, Tensor):
             v = o.values
             if v is None:
                 return out
+            unknown = unknown or any(isinstance(value, UnknownInt) for value in v)
             if len(v) == n:
                 columns.append(v)
             elif len(v) == 1:
@@ -112,10 +114,25 @@ def known(out: Tensor, f: Callable[..., Any], *operands: Any) -> Tensor:
                 return out
         else:
             columns.append([o] * n)
+    if unknown and out.dtype.kind != 1:
+        return out
     try:
         out.values = [f(*row) for row in zip(*columns, strict=True)]
     except (ArithmeticError, ValueError, TypeError):
         out.values = None
+    if unknown and out.values is not None:
+        out.values = [UnknownInt(value) for value in out.values]
+    return out
+
+
+def position(out: Tensor, f: Callable[[int, int], int], a: Any, b: Any) -> Tensor:
+    """Carry along what is known of one unknown integer: that ``i + length`` lies ``length`` behind ``i``.
+
+    Windows cut at drawn places (``data[i : i + length]``) have their length from this alone.
+    """
+    if out.shape or out.dtype.kind != 1:
+        return out
+    out.values = [UnknownInt(f(*(int(o.item()) if isinstance(o, Tensor) else int(o) for o in (a, b))))]
     return out
 
 

@@ -132,7 +132,11 @@ def write(
     inner.edges = [e if t is not x else None for e, t in zip(inner.edges, inputs, strict=True)]
     others = [t for t in inputs if t is not x and t is not None]
     positions = [i for i, t in enumerate(inputs) if t is not x and t is not None]
+    # What the operator saves belongs to the node that backward reaches, so that it goes with it.
+    kept, inner.saved = inner.saved, ()
     record(base, (base, *others), _copy_slices, (), (inner, positions, x.shape))
+    assert base.grad_fn is not None
+    base.grad_fn.saved = kept
     record(x, (base,), _slice_of_base, (), base.shape)
 
 
@@ -140,7 +144,9 @@ def _copy_slices(node: Node, g: Tensor) -> Any:
     inner, positions, shape = node.context
     result = like(g)
     piece = new(shape, g.dtype, g.storage.device)
+    inner.saved = node.saved
     back = inner.backward(inner, piece)
+    inner.saved = ()
     return (result, *[back[i] for i in positions])
 
 

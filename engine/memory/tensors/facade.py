@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from engine.memory.allocator import CapacityError
+from engine.memory.evidence import EAGER
 from engine.memory.tensors import (
     attention,
     casting,
@@ -146,7 +147,7 @@ class _DeviceProperties:
 
 
 def _compile(model: Any = None, **kwargs: Any) -> Any:
-    machine.current.note("torch.compile is taken as eager execution")
+    machine.current.note(EAGER)
     return _first if model is None else model
 
 

@@ -242,14 +242,16 @@ def _scatter_backward(node: Node, g: Tensor) -> Any:
     return gx, gs
 
 
-def _scatter(name: str, overwrites: bool) -> None:
+def _scatter(name: str, overwrites: bool, keeps_source: bool = False) -> None:
+    # The gradient of index_add's and index_copy's source has the source's own shape, so the source is kept
+    # (derivatives.yaml: `expand_as(source)`).
     def op_(x: Tensor, dim: int, index: Tensor, src: Any = None, *args: Any, **kwargs: Any) -> Tensor:
         x.values = None
         src = kwargs.get("value", src) if src is None else src
         source = src if isinstance(src, Tensor) else None
         if machine.current.grad_enabled and (x.requires_grad or needs(source)):
             context = (source.shape if source is not None and source.shape else index.shape, overwrites)
-            write(x, (x, source), _scatter_backward, (index,), context)
+            write(x, (x, source), _scatter_backward, (index, source) if keeps_source else (index,), context)
         return x
 
     def op(x: Tensor, dim: int, index: Tensor, src: Any = None, *args: Any, **kwargs: Any) -> Tensor:
@@ -258,7 +260,7 @@ def _scatter(name: str, overwrites: bool) -> None:
         source = src if isinstance(src, Tensor) else None
         if machine.current.grad_enabled and (x.requires_grad or needs(source)):
             context = (source.shape if source is not None and source.shape else index.shape, overwrites)
-            record(out, (x, source), _scatter_backward, (index,), context)
+            record(out, (x, source), _scatter_backward, (index, source) if keeps_source else (index,), context)
         return out
 
     TORCH[name] = op
@@ -275,7 +277,7 @@ for _name, _overwrites in (
     ("index_fill", True),
     ("index_reduce", True),
 ):
-    _scatter(_name, _overwrites)
+    _scatter(_name, _overwrites, keeps_source=_name in ("index_add", "index_copy"))
 
 
 def _reduce_by_index(

@@ -52,6 +52,8 @@ class Machine:
         self.sdpa_backends: list[str] | None = None
         self.cublas_handles: set[bool] = set()
         self.world_size = world_size
+        # Whether DistributedDataParallel keeps gradients in its buckets even where the program does not ask for it.
+        self.gradient_buckets_as_views = False
         self.truth = False
         self.notes: list[str] = []
         self.on_call: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], None] | None = None

@@ -16,6 +16,7 @@ from engine.memory.tensors.broadcasting import (
     has_values,
     known,
     needs,
+    position,
     result_constant,
     result_type,
     saved_output,
@@ -50,6 +51,8 @@ def add(a: Any, b: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         record(result, (tensor_or_none(a), tensor_or_none(b)), _add_backward, (), alpha)
     elif has_values(a, b):
         known(result, lambda x, y: x + y * alpha, a, b)
+    elif not result.shape:
+        position(result, lambda x, y: x + y * alpha, a, b)
     return result
 
 
@@ -60,6 +63,8 @@ def sub(a: Any, b: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         record(result, (tensor_or_none(a), tensor_or_none(b)), _sub_backward)
     elif has_values(a, b):
         known(result, lambda x, y: x - y * alpha, a, b)
+    elif not result.shape:
+        position(result, lambda x, y: x - y * alpha, a, b)
     return result
 
 
@@ -89,6 +94,8 @@ def mul(a: Any, b: Any, *, out: Any = None) -> Tensor:
             return result
     if has_values(a, b):
         known(result, operator.mul, a, b)
+    elif not result.shape:
+        position(result, operator.mul, a, b)
     return result
 
 

@@ -55,15 +55,20 @@ def _axis(dim: AXIS, kwargs: dict[str, Any]) -> AXIS:
     return tuple(dim) if isinstance(dim, list) else dim
 
 
+def _accumulation_dtype(x: Tensor) -> DType:
+    """Float32 for half precision under autocast: sums, scans and norms read their input as it is, without a copy."""
+    if machine.current.autocast is not None and x.is_cuda and x.dtype.kind == 2 and x.dtype.itemsize == 2:
+        return dtypes.float32
+    return x.dtype
+
+
 @both
 def sum_(
     x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any
 ) -> Tensor:
-    if dtype is None and machine.current.autocast is not None:
-        x = full_precision(x)
     dim = _axis(dim, kwargs)
     if dtype is None:
-        dtype = dtypes.int64 if x.dtype.kind < 2 else x.dtype
+        dtype = dtypes.int64 if x.dtype.kind < 2 else _accumulation_dtype(x)
     elif x.dtype is not dtype and x.dtype.kind == 2 and x.dtype.itemsize > 2:
         x = convert(x, dtype, x.storage.device)
     result = new(reduced_shape(x, dim, keepdim), dtype, x.storage.device)
@@ -323,9 +328,7 @@ def _scan_backward(node: Node, g: Tensor) -> Any:
 
 @both
 def cumsum(x: Tensor, dim: int, *, dtype: DType | None = None, out: Any = None) -> Tensor:
-    if machine.current.autocast is not None and dtype is None:
-        x = full_precision(x)
-    result = like(x, dtype or (dtypes.int64 if x.dtype.kind < 2 else x.dtype))
+    result = like(x, dtype or (dtypes.int64 if x.dtype.kind < 2 else _accumulation_dtype(x)))
     if x.requires_grad and machine.current.grad_enabled:
         record(result, (x,), _cumsum_backward, (), x.dtype)
     elif x.values is not None and len(x.shape) == 1:
@@ -386,8 +389,8 @@ def _softmax_backward(node: Node, g: Tensor) -> Any:
 
 def softmax_like(x: Tensor, dim: int, dtype: DType | None, autocast: bool = True) -> Tensor:
     """softmax and log_softmax: the output is saved. A half input with dtype=float32 is converted inside the kernel."""
-    if dtype is None and autocast and machine.current.autocast is not None:
-        x = full_precision(x)
+    if dtype is None and autocast and _accumulation_dtype(x) is not x.dtype:
+        dtype = dtypes.float32
     if (
         dtype is not None
         and dtype is not x.dtype
@@ -475,11 +478,7 @@ def _norm_backward(node: Node, g: Tensor) -> Any:
 def norm(
     x: Tensor, p: Any = "fro", dim: AXIS = None, keepdim: bool = False, dtype: DType | None = None, out: Any = None
 ) -> Tensor:
-    if machine.current.autocast is not None:
-        x = full_precision(x)
-    if dtype is not None:
-        x = convert(x, dtype, x.storage.device)
-    result = new(reduced_shape(x, dim, keepdim), x.dtype.to_real(), x.storage.device)
+    result = new(reduced_shape(x, dim, keepdim), (dtype or _accumulation_dtype(x)).to_real(), x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
         record(
             result,

@@ -26,7 +26,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, key: Any) -> Any:
         got = tuple.__getitem__(self, key)
-        return Size(got) if isinstance(key, slice) else got
+        return Size(got) if got.__class__ is tuple else got
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))

@@ -19,7 +19,7 @@ class UnknownFloat(float):
 
 
 class UnknownInt(int):
-    """An integer read from a tensor whose data is not known; worth 1."""
+    """An integer read from a tensor whose data is not known; worth 1, or as far from 1 as the program moved it."""
 
 
 class Tensor:

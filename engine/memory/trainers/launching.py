@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.memory.shadow import Launch
 from engine.memory.trainers.options import Given, NotAConfiguration, Options, read_file, read_words, typed
 from engine.memory.trainers.programs import program
+from engine.memory.trainers.recipes import Recipe
 from engine.memory.trainers.tables import CannotRead, Trainer, integer
 
 if TYPE_CHECKING:
@@ -136,5 +137,17 @@ def _launch(
         notes=(f"{path} starts {trainer.name}, which is not in the repository: its step is followed as published",
                *notes, *recipe.notes),
         sources={name: text},
-        declared={"accumulation_steps": recipe.accumulation_steps},
+        state={"model name": recipe.model, "model evidence": "catalogue"} if recipe.structure else {},
+        declared=_declared(recipe),
     )  # fmt: skip
+
+
+def _declared(recipe: Recipe) -> dict[str, Any]:
+    """What a program of the trainer's own model does not show by itself."""
+    declared: dict[str, Any] = {"accumulation_steps": recipe.accumulation_steps}
+    if recipe.structure and recipe.quantization is not None:
+        double = "-double" if recipe.quantization.double else ""
+        declared["quantization"] = f"nf4{double}" if recipe.quantization.bits == 4 else "int8"
+    if recipe.structure and recipe.adapters is not None:
+        declared["lora_rank"] = recipe.adapters.rank
+    return declared

@@ -1,13 +1,16 @@
 """LitGPT: `litgpt finetune_lora`, `finetune_full`, `finetune`, `pretrain` and their YAML (litgpt/finetune/*.py).
 
 Its loop has no autocast under `bf16-true`, adapters in the weights' dtype, and a loss over the head's output in pieces
-of 128 tokens. Fine-tuning pads to the longest sample of the data.
+of 128 tokens. Fine-tuning pads to the longest sample of the data. Its decoder is its own; a model that it is not known
+to have is played with transformers' code.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from engine import architectures
-from engine.memory.trainers import data_sets, model_names
+from engine.memory.trainers import data_sets, litgpt_programs, model_names
 from engine.memory.trainers.options import Options
 from engine.memory.trainers.recipes import Adapters, Quantization, Recipe
 from engine.memory.trainers.tables import Field, Settings, Trainer, integer, text, truth
@@ -55,7 +58,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         batch = 4
     devices = max(processes, (settings["devices"] or 1) * (settings["nodes"] or 1))
     precision = settings["precision"] or ("bf16-mixed" if pretrains else "bf16-true")
-    length, notes = _length(settings, model, pretrains)
+    length, once, notes = _length(settings, model, pretrains)
     lora = action in ("finetune_lora", "finetune", "finetune lora")
     weights = {"bf16-true": "bfloat16", "16-true": "float16"}.get(precision, "float32")
     adapters = None
@@ -71,13 +74,21 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         quantization = Quantization(bits, double=name.endswith("-dq"), compute=weights, prepared=False)
     if devices > 1:
         notes = (*notes, "LitGPT shards over its devices: the run is shown unsharded, so it needs less than this")
+    structure = litgpt_programs.structure(model) or {}
+    if structure:
+        structure |= _adapted(settings, lora)
+        structure |= {"quantized": quantization is not None, "double": quantization is not None and quantization.double}
     optimizer = (settings["optimizer"] or "AdamW").rsplit(".", 1)[-1].lower()
+    chosen = {"sgd": "sgd", "adam": "adam", "adamw8bit": "adamw_bnb_8bit"}.get(optimizer, "adamw_torch")
+    if pretrains and chosen == "adamw_torch":
+        chosen = "adamw_torch_fused"
     settings.at("accumulation_steps", "train.global_batch_size")
     return Recipe(
         trainer="LitGPT",
         model=model,
         batch_size=batch,
         sequence_length=length,
+        longest_once=once,
         accumulation_steps=max(1, (settings["global_batch"] or batch) // (batch * devices)),
         world_size=devices,
         weights=weights,
@@ -87,13 +98,27 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         adapters=adapters,
         quantization=quantization,
         checkpointing=False,
-        optimizer={"sgd": "sgd", "adam": "adam", "adamw8bit": "adamw_bnb_8bit"}.get(optimizer, "adamw_torch"),
+        # quantised weights bring bitsandbytes' paged optimizer with them (litgpt/utils.py, instantiate_bnb_optimizer)
+        optimizer="paged_adamw_32bit" if quantization is not None else chosen,
         clip=settings["clip"] or (1.0 if pretrains else None),
-        loss="whole" if pretrains else "pieces",
+        loss="pieces" if lora else "whole",
         loss_pieces=max(1, -(-length // PIECE)),
+        structure=structure,
         places=settings.places,
         notes=notes,
     )
+
+
+def _adapted(settings: Settings, lora: bool) -> dict[str, Any]:
+    return {
+        "rank": settings["lora_rank"] if lora else 0,
+        "alpha": settings["lora_alpha"],
+        "dropout": settings["lora_dropout"],
+        "adapted_projections": [bool(settings[name]) for name in ("lora_query", "lora_key", "lora_value")],
+        "adapted_output": settings["lora_projection"],
+        "adapted_mlp": settings["lora_mlp"],
+        "adapted_head": settings["lora_head"],
+    }
 
 
 def _one_gelu(model: str) -> dict[str, str]:
@@ -103,18 +128,20 @@ def _one_gelu(model: str) -> dict[str, str]:
     return {"hidden_act": "gelu_pytorch_tanh"} if kind in ("gelu_new", "gelu_fast") else {}
 
 
-def _length(settings: Settings, model: str, pretrains: bool) -> tuple[int, tuple[str, ...]]:
+def _length(settings: Settings, model: str, pretrains: bool) -> tuple[int, bool, tuple[str, ...]]:
+    """Tokens of the longest sample, whether it is the only one of its length, and what was assumed."""
     bound = settings["sequence_length"]
     most = data_sets.context(model) or 2048
     if pretrains:
-        return bound or most, ()
+        return bound or most, False, ()
     known = data_sets.lengths(settings["data"])
     if known is not None:
-        longest = min(known.of(data_sets.vocabulary(model)), bound or most)
-        return longest, (f"samples are padded to the longest of the data set: {longest} tokens",)
+        whole = known.of(data_sets.vocabulary(model))
+        longest = min(whole, bound or most)
+        return longest, longest == whole, (f"samples are padded to the longest of the data set: {longest} tokens",)
     if bound:
-        return min(bound, most), ()
-    return most, (f"the longest sample is assumed to fill the model's context of {most} tokens",)
+        return min(bound, most), False, ()
+    return most, False, (f"the longest sample is assumed to fill the model's context of {most} tokens",)
 
 
 TRAINER = Trainer(

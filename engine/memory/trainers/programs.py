@@ -153,7 +153,7 @@ def loop_program(recipe: Recipe) -> str:
     ]
     if recipe.checkpointing:
         lines.append("causal.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': False})")
-    lines += [*_optimizer(recipe), *_OFFLOADING] if recipe.offload_activations else _optimizer(recipe)
+    lines += [*optimizer_lines(recipe), *_OFFLOADING] if recipe.offload_activations else optimizer_lines(recipe)
     size = f"({recipe.batch_size}, {recipe.sequence_length})"
     forward = "    hidden = decoder(input_ids=ids)[0]"
     lines += [
@@ -229,7 +229,8 @@ _OPTIMIZERS: Mapping[str, tuple[str, str]] = {
 """Constructor and further arguments by transformers' name."""
 
 
-def _optimizer(recipe: Recipe) -> list[str]:
+def optimizer_lines(recipe: Recipe) -> list[str]:
+    """The optimizer of the trained parameters, or one a parameter that steps in backward."""
     name, further = _OPTIMIZERS.get(recipe.optimizer, _OPTIMIZERS["adamw_torch"])
     lines = [f"import {name.rpartition('.')[0]}", "trained = [p for p in model.parameters() if p.requires_grad]"]
     if not recipe.step_in_backward:
@@ -248,6 +249,9 @@ def _optimizer(recipe: Recipe) -> list[str]:
 def program(recipe: Recipe, kind: str) -> str:
     """The text of a recipe's program."""
     from engine.memory.trainers.diffusion_programs import cogvideox_program
+    from engine.memory.trainers.litgpt_programs import litgpt_program
 
+    if recipe.structure:
+        return litgpt_program(recipe)
     makers = {"transformers": transformers_program, "loop": loop_program, "cogvideox": cogvideox_program}
     return makers[kind](recipe)

@@ -44,6 +44,8 @@ class Recipe:
     model: str
     batch_size: int
     sequence_length: int | None = None
+    longest_once: bool = False
+    """Whether `sequence_length` is that of one sample in many; where samples are cut at it, many have it."""
     accumulation_steps: int = 1
     world_size: int = 1
     task: str = "causal-lm"
@@ -69,5 +71,7 @@ class Recipe:
     """Further TrainingArguments as given: deepspeed, fsdp, use_liger_kernel ..."""
     shape: Mapping[str, int] = field(default_factory=dict)
     """Sizes of images and videos: height, width, frames."""
+    structure: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration of the trainer's own model, where it has one."""
     places: Places = field(default_factory=dict)
     notes: tuple[str, ...] = ()

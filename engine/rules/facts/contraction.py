@@ -35,7 +35,7 @@ def contracted_differently(calls: Sequence[FunctionCall], activation: Activation
             found = _einsum(call, activation)
             if found is not None:
                 return call.place, *found
-        elif name in _PRODUCTS and _derived(call.arguments[0], activation.output) and activation.dim == 0:
+        elif name in _PRODUCTS and _derived(call.arguments[0], activation.output) and activation.dim in (0, -2):
             return call.place, "while the product below sums over the last one", -1
     return None
 
@@ -56,12 +56,20 @@ def _einsum(call: FunctionCall, activation: Activation) -> tuple[str, int] | Non
     return None
 
 
+_KEEPS_DIMENSIONS = frozenset({"view", "reshape", "to", "float", "half", "type_as", "contiguous", "dropout"})
+
+
 def _derived(value: Value, source: Value) -> bool:
-    """Whether a value is the source itself, reshaped at most."""
+    """Whether a value is the source itself, reshaped at most, on some path."""
+    if len(value.options()) > 1:
+        return any(_derived(option, source) for option in value.options())
     for _ in range(8):
         if value is source:
             return True
-        if value.op not in ("view", "reshape", "to", "float", "half", "type_as", "contiguous") or not value.parents:
+        keeps = value.op in _KEEPS_DIMENSIONS or (
+            value.op == "call" and value.callee is not None and "Dropout" in value.callee.made_by
+        )
+        if not keeps or not value.parents:
             return False
         value = value.parents[0]
     return False

@@ -115,11 +115,11 @@ def frozen(module: Value) -> bool:
     return module.requires_grad is False or module.origin.requires_grad is False
 
 
-def forwards_by_place(trace: Trace, by_caller: bool = False) -> Iterator[list[Forward]]:
-    """Forward passes grouped by the call that makes them, in order; `by_caller`: and by the calls that lead there."""
+def forwards_by_place(trace: Trace) -> Iterator[list[Forward]]:
+    """Forward passes grouped by the call that makes them and the calls that lead there, in order."""
     groups: dict[object, list[Forward]] = {}
     for forward in trace.of(Forward):
-        groups.setdefault((forward.place, forward.stack if by_caller else ()), []).append(forward)
+        groups.setdefault((forward.place, forward.stack), []).append(forward)
     yield from groups.values()
 
 

@@ -30,6 +30,9 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
         if store.how == "item" and isinstance(store.value, Container):
             # A list that is put in place empties what was kept there.
             continue
+        if store.how == "item" and not any(loop.trains for loop in store.crossing) and not _held(store):
+            # One entry for each name.
+            continue
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
@@ -37,12 +40,15 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             yield store
 
 
+def _held(store: Store) -> bool:
+    return isinstance(store.container, Container) and bool(store.container.held_as)
+
+
 def _few(trace: Trace, loop: Loop, store: Store) -> bool:
     """A loop of a known handful of iterations, or a comprehension, that keeps nothing beyond its function."""
     if loop.kind in ("comprehension", "literal"):
         return True
-    held = isinstance(store.container, Container) and bool(store.container.held_as)
-    if loop.trains or held:
+    if loop.trains or _held(store):
         return False
     if _inside_module(trace, store):
         return True
@@ -100,7 +106,7 @@ def in_training(store: Store) -> bool:
 
 def _outlives_framework_step(store: Store) -> bool:
     """Whether something that is kept on a trainer or module holds it, in the step that a framework's loop calls."""
-    held = isinstance(store.container, Container) and bool(store.container.held_as)
+    held = _held(store)
     hook, owner = store.root.name.rpartition(".")[2], store.root.owner
     if hook == "compute_loss" and owner is not None and owner.cls is not None and owner.cls.family == "hf-trainer":
         return held

@@ -78,6 +78,11 @@ def backwards_before(scope: StepScope) -> list[Backward]:
 def modulo_guard(event: Event, loop: Loop | None) -> Guard | None:
     """The guard that lets an event pass once in n iterations of the loop."""
     guard = event.guarded("modulo")
-    if guard is None or not guard.holds:
+    if guard is None or guard.holds is _tests_remainder(guard):
         return None
     return guard
+
+
+def _tests_remainder(guard: Guard) -> bool:
+    """Whether the condition is a remainder itself, which is true in all iterations but one of n."""
+    return "%" in guard.text and not any(sign in guard.text for sign in ("==", "<", ">", " in ", " is ", "not "))

@@ -9,11 +9,11 @@ from engine.findings import Fix
 from engine.fixes.locating import first_line
 from engine.fixes.locating import statement_at as covering
 from engine.project import Module
-from engine.rules.facts.text import in_file
+from engine.rules.facts.text import in_file, replace, source_of
 from engine.rules.remedies.syntax import argument_of, call_at, function_at, same_function, writes
 from engine.rules.rule import FixMaker
-from engine.trace import Loop, Place, Value
-from engine.trace.events import Detach, Forward, LossCall
+from engine.trace import Loop, Place, Trace, Value
+from engine.trace.events import Backward, Detach, Forward, LossCall
 
 _STATE_OF = {
     "torch.nn.GRU": "{0} = {0}.detach()",
@@ -45,6 +45,14 @@ def detached_sample(judged: Forward, sample: Value) -> FixMaker:
         return _detached(module, argument_of(call, positions[0], ""), "Detach the generated sample for this loss.")
 
     return in_file(judged.place, build)
+
+
+def graph_freed(trace: Trace, backward: Backward) -> FixMaker | None:
+    """The backward frees its graph."""
+    text = source_of(trace.project, backward.place)
+    if not text.endswith("(retain_graph=True)"):
+        return None
+    return replace(backward.place, text.removesuffix("(retain_graph=True)") + "()", "Free the graph after the backward")
 
 
 def detached_argument(place: Place, value: Value) -> FixMaker:

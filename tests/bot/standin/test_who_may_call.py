@@ -107,7 +107,7 @@ async def test_an_unchanged_answer_costs_nothing(github: StandIn, pull: PullRequ
 
 
 async def test_the_hour_has_its_limit(github: StandIn, call: Client, clock: Clock) -> None:
-    github.hourly_limit = 2
+    github.limits.hourly = 2
     assert [(await call("GET", "~")).status for _ in range(3)] == [200, 200, 403]
     refused = await call("GET", "~")
     assert refused.headers["X-RateLimit-Remaining"] == "0"
@@ -151,7 +151,7 @@ async def test_what_the_description_does_not_know_is_refused(pull: PullRequest, 
 async def test_an_enterprise_server_has_its_own_paths(folder: Folder, clock: Clock) -> None:
     async with StandIn(clock=clock, enterprise=True) as github:
         repository = github.add_repository(folder.path)
-        client = Client(github, repository, github.session)
+        client = Client(github, repository, github.webhooks.session)
         assert github.url.endswith("/api/v3") and github.graphql_url.endswith("/api/graphql")
         assert (await client("GET", "~")).status == 200
         assert (await client.graphql("{ viewer { login } }"))["data"]["viewer"]["login"] == "preflight[bot]"
@@ -175,7 +175,7 @@ async def test_permission_of_people(github: StandIn, repository: Repository, cal
 async def test_too_much_content_in_a_minute_is_refused(
     github: StandIn, pull: PullRequest, call: Client, clock: Clock
 ) -> None:
-    github.content_limit = 2
+    github.limits.content = 2
     answers = [await call("POST", "~/issues/1/comments", {"body": "b"}) for _ in range(3)]
     assert [answer.status for answer in answers] == [201, 201, 403]
     assert answers[2].headers["Retry-After"] == "60"

@@ -1,6 +1,7 @@
 """Mechanisms that show in peaks measured on GPUs: the expected bytes are counted by hand."""
 
 from engine.estimate import estimate
+from engine.findings import EstimateReport
 from engine.project import Project
 
 MIB = 1 << 20
@@ -98,3 +99,31 @@ def test_an_optimizer_on_the_host_leaves_weights_and_gradients_or_weights_alone(
     weights = 40 * 4 * MIB
     assert 2 * weights <= peak(OFFLOADED.format(gradients=False)) < 2 * weights + 30 * MIB
     assert weights <= peak(OFFLOADED.format(gradients=True)) < weights + 40 * MIB
+
+
+HALF = """
+import torch
+from torch import nn
+model = nn.Linear(1024, 1024).to("cuda", torch.bfloat16)
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        loss = model(torch.rand(8, 1024, device="cuda")).float().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def estimated(source: str, gpu: str) -> EstimateReport:
+    return estimate(Project.from_mapping({"train.py": source}), "train.py", gpus=[gpu], savings=False)
+
+
+def test_half_weights_under_autocast_and_old_devices_are_doubted() -> None:
+    assert estimated(HALF, "a100-80gb").confidence == "medium"
+    assert estimated(HALF.replace("torch.bfloat16)\noptimizer", "torch.float32)\noptimizer"), "t4").confidence == "high"
+    assert estimated(HOOKED, "v100").confidence == "medium"
+
+
+def test_a_card_named_by_its_size_is_the_one_that_leaves_least() -> None:
+    assert estimated(HOOKED, "24GB GPU").targets[0].usable_bytes <= 23.2 * (1 << 30)

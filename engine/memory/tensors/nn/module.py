@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from engine.memory.evidence import EAGER
 from engine.memory.tensors import machine
 from engine.memory.tensors.autograd import RemovableHandle
 from engine.memory.tensors.dtypes import DType
@@ -196,14 +197,16 @@ class Module:
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
-        if id(self) in memo:
-            return
-        if remove_duplicate:
-            memo.add(id(self))
-        yield prefix, self
-        for name, module in list(self._modules.items()):
-            if module is not None:
-                yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
+        pending: list[tuple[str, Module]] = [(prefix, self)]
+        while pending:
+            path, module = pending.pop()
+            if id(module) in memo:
+                continue
+            if remove_duplicate:
+                memo.add(id(module))
+            yield path, module
+            below = list(module._modules.items())
+            pending += [(f"{path}.{name}" if path else name, each) for name, each in below[::-1] if each is not None]
 
     def _named(
         self, table: str, prefix: str, recurse: bool, remove_duplicate: bool = True
@@ -358,7 +361,7 @@ class Module:
         return self.to(dtype)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        machine.current.note("torch.compile is taken as eager execution")
+        machine.current.note(EAGER)
 
     def share_memory(self) -> Any:
         return self

@@ -35,6 +35,7 @@ class DistributedDataParallel(Module):
         super().__init__()
         self.module = module
         self._buckets: list[Tensor] = []
+        gradient_as_bucket_view = gradient_as_bucket_view or machine.current.gradient_buckets_as_views
         limit = int(bucket_cap_mb * (1 << 20)) if bucket_cap_mb else BUCKET
         cap = FIRST_BUCKET
         members: list[Any] = []
