@@ -330,7 +330,7 @@ class Statements(Loops):
                 value.held_as = value.held_as or self.text(target)
             if value.made_by == "torch.nn.Parameter":
                 replaced = self.get_attribute(owner, target.attr)
-                unknown = replaced is not None and replaced.role is None and replaced.op == "attribute"
+                unknown = replaced is not None and replaced.role is None and replaced.op in ("attribute", "getattr")
                 if replaced is not None and unknown and self._derives(value, replaced):
                     # A parameter in place of an attribute that it was made from: that was one too.
                     replaced.role = "parameter"
