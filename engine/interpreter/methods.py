@@ -266,6 +266,10 @@ class Methods(FrameworkMethods):
                 events.Divided, node, value=receiver, by=a[0], by_text=self.text(argument), output=result,
                 operator="/" if "div" in method else "*",
             )  # fmt: skip
+        if method in ("matmul", "bmm", "mm") and a:
+            self.emit(
+                events.FunctionCall, node, name="torch." + method, arguments=(receiver, *a), keywords=k, result=result
+            )
         self.infer_shape(result, method, receiver, a, k)
         return result
 

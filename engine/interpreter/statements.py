@@ -211,9 +211,15 @@ class Statements(Loops):
                         added, added_node = self._addend(node.value, old, value)
                         if added is not None:
                             self._accumulated(target, old, added, value, node, added_node, False)
-            else:
+            elif not self._bound_elsewhere(target, old):
                 self.mark_reset(old)
         self._bind(target, value, node)
+
+    def _bound_elsewhere(self, target: ast.expr, old: Value) -> bool:
+        """Whether another name of the function still holds a value that this name gives up."""
+        if not isinstance(target, ast.Name) or isinstance(old, Container) or not self.loops:
+            return False
+        return any(value is old for name, value in self.frame.env.items() if name != target.id)
 
     def current(self, target: ast.expr) -> Value | None:
         """What a target holds now, without making anything up."""

@@ -29,7 +29,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             if id(divided.output) not in made_from or divided.operator not in ("/", "div") or divided.by is None:
                 continue
             owner = backward.through
-            known = any(id(part) in counted for part in divided.by.ancestors(limit=20))
+            known = any(id(part) in counted or _asked_of(part, owner) for part in divided.by.ancestors(limit=20))
             if not known and not (backward.via == "deepspeed" and _set_in_config(trace, divided.by)):
                 continue
             yield Draft(
@@ -105,6 +105,11 @@ def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
             "gradients twice.",
             (Step(count.place, "accumulated over this number of batches"),) if count is not None else (),
         )
+
+
+def _asked_of(value: Value, owner: Value | None) -> bool:
+    """`accelerator.gradient_accumulation_steps`, `engine.gradient_accumulation_steps()`."""
+    return value.name.endswith("gradient_accumulation_steps") and same(value.member_of or value.callee, owner)
 
 
 def _set_in_config(trace: Trace, by: Value) -> bool:

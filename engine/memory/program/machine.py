@@ -428,5 +428,8 @@ class Interpreter:
         activity.steps_of[id(optimizer)] = activity.steps_of.get(id(optimizer), 0) + 1
         if activity.steps == 1:
             self.device.reset_peak()
-        elif min(activity.steps_of.values()) >= STEPS_TO_SEE or max(activity.steps_of.values()) >= MAX_STEPS:
+        elif (
+            min(activity.steps_of.values()) >= self.state.get("steps to see", STEPS_TO_SEE)
+            or max(activity.steps_of.values()) >= MAX_STEPS
+        ):
             raise StopRun

@@ -76,7 +76,12 @@ def _computed(value: Value, computed: set[int]) -> bool:
 def _perhaps_number(store: Store, computed: set[int]) -> bool:
     """A result of an unknown function that is only collected may be a number as well."""
     value = store.value
-    return store.how != "accumulate" and value.op in _UNKNOWN_CALLS and id(value) not in computed
+    return (
+        store.how != "accumulate"
+        and value.role != "tensor"
+        and value.op in _UNKNOWN_CALLS
+        and id(value) not in computed
+    )
 
 
 def _consumed(trace: Trace, store: Store) -> bool:
