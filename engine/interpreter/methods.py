@@ -170,6 +170,8 @@ class Methods(FrameworkMethods):
             self.emit(events.Report, node, how=_REPORTS[method], values=tuple(a), keywords=k)
             return self.constant(node, None)
         if receiver.role == "generator" and method == "manual_seed":
+            if a:
+                receiver.keywords = {**receiver.keywords, "seed": a[0]}
             return receiver
         if method in TENSOR_METHODS and receiver.role in (None, "tensor", "parameter", "array", "number"):
             return self._tensor_method(receiver, method, a, k, node, discarded)
@@ -639,6 +641,7 @@ _KNOWN = {
     "register_parameter": Methods._m_register,
     "add_module": Methods._m_register,
     "register_module": Methods._m_register,
+    "save_pretrained": Methods._m_save_pretrained,
     "gradient_checkpointing_enable": Methods._m_checkpointing,
     "gradient_checkpointing_disable": Methods._m_checkpointing,
     "register_post_accumulate_grad_hook": Methods._m_hook,

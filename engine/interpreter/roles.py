@@ -425,6 +425,9 @@ def _converted_method(event: ev.MethodCall) -> list[Event]:
         for value in event.arguments:
             value.prepared = event.receiver
         return [ev.Prepare(**base, framework=event.receiver, objects=event.arguments, results=event.arguments)]
+    if event.arguments and all(value.role == "array" for value in event.arguments):
+        # A method that is given NumPy arrays computes with those: normalising, clipping, unscaling.
+        return [event]
     if role in ("module", "engine") and event.method not in _NOT_FORWARD and event.receiver.op != "super":
         forward = ev.Forward(
             **base, module=event.receiver, inputs=event.arguments, keywords=event.keywords, output=event.result,

@@ -334,6 +334,12 @@ class Statements(Loops):
             )
             if isinstance(value, Container):
                 value.held_as = value.held_as or self.text(target)
+            if value.made_by == "torch.nn.Parameter":
+                replaced = self.get_attribute(owner, target.attr)
+                unknown = replaced is not None and replaced.role is None and replaced.op in ("attribute", "getattr")
+                if replaced is not None and unknown and self._derives(value, replaced):
+                    # A parameter in place of an attribute that it was made from: that was one too.
+                    replaced.role = "parameter"
             if value.op in ("literal", "construct", "call") and not value.is_constant:
                 value.name = self.text(target)
             if value.role == "module" and value.member_of is None and owner.role == "module":

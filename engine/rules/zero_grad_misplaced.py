@@ -80,7 +80,11 @@ def _micro_batch(trace: Trace, zero: ZeroGrad, scope: StepScope) -> Iterator[Dra
 
 def _accumulate_context(trace: Trace, events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     context = zero.context("accumulate")
-    if context is None or zero.index > scope.step.index:
+    if context is None and zero.target.prepared is not None:
+        # What `accumulate` decides for this iteration holds on after its block.
+        entered = (event.context("accumulate") for event in events if event.index < zero.index)
+        context = next((block for block in entered if block is not None), None)
+    if context is None or zero.index > scope.step.index or zero.guarded("modulo"):
         return
     later = [e for e in events if isinstance(e, Backward) and zero.index < e.index < scope.step.index]
     earlier = [e for e in events if isinstance(e, Backward) and e.index < zero.index]
