@@ -10,7 +10,11 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
 from engine.trace.events import Event, FrameworkTrainer, FunctionCall, Save, Store
 
-_ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
+_ONE_RANK = re.compile(
+    r"rank|master|main|primary|leader|gpu|node|process|fabric|accelerator|distributed|parallel|\bddp\b"
+    r"|(?<![%\d] )\b\w+ == 0",
+    re.IGNORECASE,
+)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 
