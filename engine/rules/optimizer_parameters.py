@@ -111,8 +111,8 @@ _HANDS_OUT = frozenset({"parameters", "named_parameters", "modules", "children",
 
 def _lost_group(trace: Trace) -> Iterator[Draft]:
     """A group that is filled like one that the optimizer gets, and that is not handed to it."""
+    handed = {part for created in trace.of(OptimizerCreated) for part in _containers(created.parameters)}
     for created in trace.of(OptimizerCreated):
-        handed = _containers(created.parameters)
         filled = [
             store
             for store in trace.of(Store)
