@@ -1,8 +1,9 @@
 """Memory cases and how an estimate is held against one.
 
 A row has an `id`, the `quantity` it states (allocated, reserved, occupied, or a verdict), `value_bytes`, the files of
-the program and its `entry`. Rows of `simulated`, `projects` and `real_models` come from a real autograd run on fake
-tensors (torch 2.13, transformers 5.24); rows of `measured` were measured on real GPUs, each with its `origin`.
+the program and its `entry`. Rows of `simulated`, `projects`, `written` (scripts and small repositories for mechanisms
+that the others lack) and `real_models` come from a real autograd run on fake tensors (torch 2.13, transformers 5.24);
+rows of `measured` were measured on real GPUs, each with its `origin`.
 """
 
 from __future__ import annotations
