@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.libraries.accelerate import move
 from engine.memory.libraries.configuration_files import AttributeDict
+from engine.memory.libraries.lightning_command import make_command
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
 from engine.memory.program.unknown import Unknown
@@ -319,6 +320,8 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             rank_zero_only=lambda function: function,
             rank_zero_info=lambda *args, **kwargs: None,
         )
+        command = make_command(interpreter, members["Trainer"])
+        members["cli"] = Namespace("lightning.pytorch.cli", {"LightningCLI": command})
         for name in ("callbacks", "loggers", "strategies", "plugins", "profilers"):
             members[name] = Namespace(
                 f"lightning.{name}",
