@@ -298,11 +298,18 @@ def variables(value: Any) -> Any:
     return own
 
 
+def _is_namedtuple_default(value: Any, name: str, item: Any) -> bool:
+    """`Point.__new__.__defaults__ = (None,) * 2`: the function belongs to the one class."""
+    if name != "__defaults__" or type(item) is not tuple or type(value) is not FunctionType:
+        return False
+    return value.__name__ == "__new__" and value.__module__.startswith("namedtuple_")
+
+
 def check_writable(value: Any, name: str, item: Any = None) -> None:
     """Raises AttributeError where the program may not set or delete an attribute: the engine's own things stay."""
     if isinstance(value, type) and not is_program_class(value):
         raise AttributeError(f"{value.__name__}.{name} cannot be replaced in a shadow run")
-    if isinstance(value, _FIXED):
+    if isinstance(value, _FIXED) and not _is_namedtuple_default(value, name, item):
         raise AttributeError(f"{name} cannot be set")
     if name[:10] == "preflight_" or name in ("__preflight_program__", "__dataclass_fields__") or name in _PICKLING:
         raise AttributeError(name)

@@ -106,6 +106,14 @@ def make_functools(interpreter: Interpreter) -> dict[str, Any]:
     }
 
 
+_SPECIAL_FIELDS: dict[str, Any] = {
+    "ClassVar": typing.ClassVar,
+    "KW_ONLY": dataclasses.KW_ONLY,
+    "InitVar": dataclasses.InitVar,
+}
+"""Annotations that make something other than a field of a class attribute, where they are text."""
+
+
 def make_dataclasses(interpreter: Interpreter) -> dict[str, Any]:
     """`dataclasses`."""
 
@@ -114,9 +122,18 @@ def make_dataclasses(interpreter: Interpreter) -> dict[str, Any]:
             if not isinstance(kind, type):
                 return kind
             check_field_names(kind)
+            name_annotations(kind)
             return dataclasses.dataclass(kind, **options)
 
         return decorate if target is None else decorate(target)
+
+    def name_annotations(kind: type) -> None:
+        # The host would look text up in the module that it takes the class to be from.
+        own = kind.__dict__.get("__annotations__", {})  # noqa: RUF063
+        for name, text in own.items():
+            if isinstance(text, str):
+                special = next((value for word, value in _SPECIAL_FIELDS.items() if word in text), typing.Any)
+                own[name] = special
 
     def check_field_names(kind: type) -> None:
         # The host writes source text with these names in it.

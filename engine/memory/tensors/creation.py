@@ -178,8 +178,11 @@ def arange(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    out: Tensor | None = None,
     **kwargs: Any,
 ) -> Tensor:
+    if out is not None:
+        dtype, device = out.dtype, out.storage.device
     numbers = [a.item() if isinstance(a, Tensor) else a for a in args]
     if len(numbers) == 1:
         end = numbers[0]

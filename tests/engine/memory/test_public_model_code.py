@@ -181,3 +181,19 @@ class Net(nn.Module):
 model = Net().cuda()
 """
     assert allocated(follow(model, "2, 4, 32, 32")) > 0
+
+
+def test_assertions_about_the_data_of_a_tensor_hold_and_ranges_take_the_device_of_their_output() -> None:
+    model = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(16, 16)
+    def forward(self, x):
+        y = nn.functional.pad(x, (0, 0))
+        assert (y == x).all()
+        places = torch.arange(0, 16, out=torch.cuda.LongTensor(16))
+        return self.layer(y) * (places < 8)
+model = Net().cuda()
+"""
+    assert follow(model, "4, 16").model.parameters == 16 * 16 + 16

@@ -37,6 +37,15 @@ PROGRAMS = {
         "result = (B(1) + B(2)).twice",
         12,
     ),
+    "dataclasses whose annotations are text that names nothing": (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    n: int\n"
+        "    kind: Union[int, str] = 'auto'\n    shared: ClassVar[int] = 3\nresult = (A(2).n, A(2).kind, A.shared)",
+        (2, "auto", 3),
+    ),
+    "defaults of a namedtuple": (
+        "from collections import namedtuple\nA = namedtuple('A', 'x y')\nA.__new__.__defaults__ = (None, 2)\nresult = tuple(A(1))",  # noqa: E501
+        (1, 2),
+    ),
     "dataclasses and enums": (
         "from dataclasses import dataclass, field\nfrom enum import Enum\n"
         "class Kind(Enum):\n    A = 'a'\n"
