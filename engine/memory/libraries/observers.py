@@ -44,6 +44,26 @@ def _track(iterable: Any, *args: Any, **kwargs: Any) -> Any:
     return iterable
 
 
+class HubMixin:
+    """`huggingface_hub.PyTorchModelHubMixin`: a base class beside `nn.Module` that takes part in making an instance."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return super().__new__(cls)
+
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is written."""
+
+    push_to_hub = save_pretrained
+
+    @classmethod
+    def from_pretrained(cls, name: Any = None, *args: Any, **kwargs: Any) -> Unknown:
+        """The configuration lies with the weights."""
+        return Unknown(f"the checkpoint {name} is not in the repository")
+
+
 def provide(interpreter: Interpreter, dotted: str) -> Any:
     """A module of one of these libraries; its unlisted names are silent objects."""
     top = dotted.split(".")[0]
@@ -59,4 +79,6 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         if top == "wandb":
             special["config"] = Unknown("wandb.config")
         return Namespace(dotted, special, missing=lambda name: None if name.startswith("__") else Silent())
+    if top == "huggingface_hub":
+        return Namespace(dotted, {"PyTorchModelHubMixin": HubMixin, "ModelHubMixin": HubMixin})
     return Namespace(dotted)

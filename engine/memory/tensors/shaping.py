@@ -353,7 +353,9 @@ def _check_pieces(count: int) -> None:
 
 
 @both
-def split(x: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(x: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
+    """`split_size` is what the method calls its first argument."""
+    split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
     dim %= len(x.shape)
     total = x.shape[dim]
     if isinstance(split_size_or_sections, int):

@@ -197,3 +197,24 @@ class Net(nn.Module):
 model = Net().cuda()
 """
     assert follow(model, "4, 16").model.parameters == 16 * 16 + 16
+
+
+def test_hub_mixins_halves_of_encoder_layers_and_the_methods_own_names_of_arguments() -> None:
+    model = """
+from huggingface_hub import PyTorchModelHubMixin
+class Layer(nn.TransformerEncoderLayer):
+    def forward(self, x):
+        x = x + self._sa_block(self.norm1(x), None, None)
+        return x + self._ff_block(self.norm2(x))
+class Net(nn.Module, PyTorchModelHubMixin, repo_url="https://example.org", tags=["a"]):
+    def __new__(cls, *args, **kwargs):
+        return super().__new__(cls, *args, **kwargs)
+    def __init__(self, width):
+        super().__init__()
+        self.layer = Layer(width, 2, 32, batch_first=True)
+    def forward(self, x):
+        first, second = x.split(split_size=8, dim=1)
+        return self.layer(first + second)
+model = Net(16).cuda()
+"""
+    assert allocated(follow(model, "2, 16, 16")) > 0

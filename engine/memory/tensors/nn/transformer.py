@@ -182,14 +182,15 @@ class TransformerEncoderLayer(Module):
         self.dropout1, self.dropout2 = MODULES["Dropout"](dropout), MODULES["Dropout"](dropout)
         self.activation = _activation(activation)
 
-    def _attend(self, x: Tensor, mask: Any, padding: Any, is_causal: bool) -> Any:
-        return self.dropout1(
-            self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)[
-                0
-            ]
-        )
+    # Subclasses that write their own forward call the two halves by the names that torch gives them.
 
-    def _feed(self, x: Tensor) -> Any:
+    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+        attended = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+        )
+        return self.dropout1(attended[0])
+
+    def _ff_block(self, x: Tensor) -> Any:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(
@@ -197,10 +198,10 @@ class TransformerEncoderLayer(Module):
     ) -> Any:
         x = src
         if self.norm_first:
-            x = x + self._attend(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
-            return x + self._feed(self.norm2(x))
-        x = self.norm1(x + self._attend(x, src_mask, src_key_padding_mask, is_causal))
-        return self.norm2(x + self._feed(x))
+            x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
+        return self.norm2(x + self._ff_block(x))
 
 
 class TransformerDecoderLayer(Module):
