@@ -152,6 +152,7 @@ class Expressions(Attributes):
         if isinstance(op, ast.MatMult):
             value.op = "matmul"
             self.infer_matmul_shape(value, left, right)
+            self.emit(events.FunctionCall, node, name="torch.matmul", arguments=(left, right), result=value)
         elif left.shape is not None and (right.is_constant or right.role == "number"):
             value.shape = left.shape
         if symbol:
