@@ -46,10 +46,14 @@ def count(number: int, noun: str) -> str:
 
 def check_title(report: ReviewReport, skipped: Skipped | None) -> str:
     """Return the one line that stands beside the check."""
-    new = len(report.introduced)
+    notes = sum(finding.severity == "note" for finding in report.introduced)
+    new = len(report.introduced) - notes
+    fixed = sum(finding.severity != "note" for finding in report.fixed)
     parts = [count(new, "new finding") if new else "No new findings"]
-    if report.fixed:
-        parts.append(f"{len(report.fixed)} fixed")
+    if notes:
+        parts.append(f"{count(notes, 'note')} on tuning")
+    if fixed:
+        parts.append(f"{fixed} fixed")
     if report.failed:
         parts.append(f"{count(len(report.failed), 'file')} not analysed")
     verdict = memory_title(report)
@@ -120,7 +124,7 @@ def check_text(
 
 def review_body(comments: int, elsewhere: int) -> str:
     """Return the text above a review's comments."""
-    text = f"Preflight found {count(comments, 'thing')} on the changed lines that will go wrong without an error."
+    text = f"Preflight found {count(comments, 'problem')} on the changed lines."
     if elsewhere:
         verb = "is" if elsewhere == 1 else "are"
         text += f" {count(elsewhere, 'more finding')} {verb} in the check run."

@@ -10,6 +10,7 @@ from engine.diff import FileDiff, by_head_path
 from engine.entry_scripts import entry_scripts, touched_paths
 from engine.findings import Conclusion, EstimateReport, MemoryChange, ReviewReport
 from engine.kept import Store
+from engine.kept.estimates import recalled_or
 from engine.presentation.comments import check_annotations, review_comments
 from engine.presentation.summary import summary_markdown
 from engine.project import Project
@@ -42,7 +43,7 @@ def review(
     targets = tuple(dict.fromkeys([*gpus, *settings.gpus]))
     memory = MemoryChange()
     if settings.memory:
-        memory = _memory(base, head, changed, changes, settings, targets, fetch_config)
+        memory = _memory(base, head, changed, changes, settings, targets, fetch_config, store)
     diffs = by_head_path(changed)
     introduced = tuple(changes.introduced)
     return ReviewReport(
@@ -76,6 +77,7 @@ def _memory(
     settings: Settings,
     gpus: Sequence[str],
     fetch_config: FetchConfig | None,
+    store: Store | None,
 ) -> MemoryChange:
     """The estimate of the entry script whose peak the change moves most; both sides of it."""
     to_base = {diff.head_path: diff.base_path for diff in changed}
@@ -83,24 +85,33 @@ def _memory(
     found: list[MemoryChange] = []
     for script in scripts:
         before = to_base.get(script, script)
-        after = _estimate(head, script, gpus, fetch_config, savings=True)
+        after = _estimate(head, script, gpus, fetch_config, store, savings=True)
         was = None
         if before is not None and base.exists(before):
-            was = _estimate(base, before, gpus, fetch_config, savings=False)
+            was = _estimate(base, before, gpus, fetch_config, store, savings=False)
         found.append(MemoryChange(script=script, base=was, head=after))
     return max(found, key=_weight, default=MemoryChange())
 
 
 def _estimate(
-    project: Project, script: str, gpus: Sequence[str], fetch_config: FetchConfig | None, *, savings: bool
+    project: Project,
+    script: str,
+    gpus: Sequence[str],
+    fetch_config: FetchConfig | None,
+    store: Store | None,
+    *,
+    savings: bool,
 ) -> EstimateReport:
     """An estimate; a script that the estimator cannot take gives one without figures, and the findings still arrive."""
     from engine.estimate import estimate
 
+    def made(view: Project) -> EstimateReport:
+        return estimate(view, script, gpus=gpus, fetch_config=fetch_config, savings=savings, seconds=ESTIMATE_SECONDS)
+
     try:
-        return estimate(
-            project, script, gpus=gpus, fetch_config=fetch_config, savings=savings, seconds=ESTIMATE_SECONDS
-        )
+        if store is None or fetch_config is not None:
+            return made(project)
+        return recalled_or(made, project, script, (*gpus, f"savings {savings}"), store, ESTIMATE_SECONDS)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         return EstimateReport(notes=(f"The estimate of {script} stopped: {type(problem).__name__}",))
 

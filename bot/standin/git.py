@@ -158,7 +158,7 @@ class GitFolder:
             if record:
                 facts, path = record.split("\t", 1)
                 mode, kind, entry_sha, size = facts.split()
-                entries.append(TreeEntry(mode, kind, entry_sha, path, None if size == "-" else int(size)))
+                entries.append(TreeEntry(mode, kind, entry_sha, path, int(size) if size.isdigit() else None))
         return entries
 
     def archive(self, revision: str, prefix: str) -> bytes:

@@ -38,6 +38,7 @@ _CALLED_BY_SYNTAX = frozenset(
 
 #: Methods that a framework's own loop calls, by the family of their class.
 _FRAMEWORK_HOOKS = frozenset([("hf-trainer", "compute_loss")])
+_GIVEN_THE_MODEL = frozenset([("hf-trainer", "compute_loss"), ("hf-trainer", "training_step")])
 
 
 class Interpreter(Loading):
@@ -104,6 +105,15 @@ class Interpreter(Loading):
         """Whether a framework's loop calls it with arguments that the project's own calls need not have."""
         return function.owner is not None and (function.owner.family, function.name) in _FRAMEWORK_HOOKS
 
+    @staticmethod
+    def _passed_by_framework(frame: Frame, function: FunctionValue) -> None:
+        """A Hugging Face Trainer hands the model that it trains to these methods, as their first argument."""
+        if function.owner is None or (function.owner.family, function.name) not in _GIVEN_THE_MODEL:
+            return
+        names = [parameter.arg for parameter in function.node.args.args[1:2]]
+        for value in (frame.env[name] for name in names if name in frame.env):
+            value.role = value.role or "module"
+
     def _called_names(self) -> dict[str, set[int]]:
         """For each called name, the functions (by node) in which the calls stand."""
         found: dict[str, set[int]] = {}
@@ -138,6 +148,7 @@ class Interpreter(Loading):
                 function = wrapped
             inner = self.new_frame(function)
             self._symbolic_parameters(inner, function)
+            self._passed_by_framework(inner, function)
             if self._called_by_framework(function):
                 self.emit(
                     events.FrameworkHook,

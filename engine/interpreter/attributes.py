@@ -30,6 +30,10 @@ _METADATA = frozenset(
 )
 
 
+_TRAINER_ATTRIBUTES = {"accelerator": "accelerator", "processing_class": "tokenizer", "tokenizer": "tokenizer"}
+"""What a Hugging Face Trainer makes or keeps in its constructor."""
+
+
 class Attributes(Machine):
     """`lookup`, `attribute`, `subscript`, `element_of`."""
 
@@ -196,6 +200,8 @@ class Attributes(Machine):
                 return known
         if value.role in ("accelerator", "fabric") and name == "device":
             made.role = "device"
+        if value.role == "trainer" and value.cls is not None and value.cls.family == "hf-trainer":
+            made.role = _TRAINER_ATTRIBUTES.get(name)
         self.set_attribute(value, name, made)
         return made
 
@@ -305,6 +311,8 @@ class Attributes(Machine):
             value.entries[key] = made
             value.open = True
         made.loops, made.iterations = value.loops, value.iterations
+        if isinstance(made, Container):
+            made.held_as = value.held_as
         value.parents = (*value.parents, made)
         return made
 

@@ -173,7 +173,8 @@ class Calls(Library):
         """The body of a class's forward, played once per instance and grad mode, and for few instances of a class.
 
         A network is made of many instances of few classes: their bodies say the same."""
-        shapes = tuple((v.role, v.kind, v.is_constant, type(v).__name__) for v in (*a, *k.values()))
+        # Whether an input is cut from its graph tells a discriminator's pass from the generator's.
+        shapes = tuple((v.role, v.kind, v.is_constant, type(v).__name__, bool(v.detached)) for v in (*a, *k.values()))
         own = (id(method.node), id(module), self.grad, shapes)
         found = self.forwards.get(own)
         if found is not None:
@@ -300,6 +301,8 @@ class Calls(Library):
         definition = function.node
         self.reached.add(id(definition))
         if len(self.frames) >= MAX_DEPTH or self.active_functions.count(id(definition)) >= 1 or self.budget < 40:
+            return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
+        if function.owner is not None and _left_to_subclasses(definition):
             return self.make(node, "call", (*arguments, *keywords.values()), callee=function)
         wrapped = self._decorated(function, node)
         if wrapped is not None:
@@ -523,3 +526,14 @@ _DULL_EVENTS = frozenset(
 )
 
 LIGHTNING_EVALUATION = _LIGHTNING_EVALUATION
+
+
+def _left_to_subclasses(definition: Any) -> bool:
+    """Whether a method has no body of its own: what it returns is up to classes that derive from this one."""
+    if isinstance(definition, ast.Lambda):
+        return False
+    return all(
+        isinstance(statement, ast.Pass | ast.Raise)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in definition.body
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from engine.frameworks.registry import base_family, canonical
 from engine.interpreter.calls import Calls
@@ -141,7 +142,7 @@ class Classes(Calls):
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 cls.members.setdefault(statement.target.id, self.make(statement, "attribute", name=statement.target.id))
-        cls.mentions_rank = _mentions_rank(node)
+        cls.mentions_rank = bool(_RANK_WORDS.search(self.lines_of(node))) and _mentions_rank(node)
         self.trace.classes.append(cls)
         frame.env[node.name] = cls
 
@@ -234,6 +235,9 @@ _RANK_CALLS = frozenset(
     ["get_rank", "get_world_size", "get_worker_info", "global_rank", "process_index", "num_processes"]
 )
 
+_RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+_RANK_WORDS = re.compile("|".join((*_RANK_CALLS, *_RANK_VARIABLES)))
+
 
 def _mentions_rank(node: ast.ClassDef) -> bool:
     """Whether a class asks for its rank, the world size or its loader worker, or is given them."""
@@ -242,6 +246,6 @@ def _mentions_rank(node: ast.ClassDef) -> bool:
             return True
         if isinstance(part, ast.Name) and part.id in _RANK_CALLS:
             return True
-        if isinstance(part, ast.Constant) and part.value in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        if isinstance(part, ast.Constant) and part.value in _RANK_VARIABLES:
             return True
     return False

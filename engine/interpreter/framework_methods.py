@@ -81,6 +81,16 @@ class FrameworkMethods(ContainerMethods):
             return self.make(node, "unknown")
         return None
 
+    def _m_save_pretrained(
+        self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
+    ) -> Value | None:
+        """Weights and configuration of a model of the Hugging Face libraries, written into a folder."""
+        if receiver.role != "module":
+            return None
+        bound = named(("save_directory", "is_main_process"), a, k)
+        self.emit(events.Save, node, value=receiver, target=bound.get("save_directory"), how=method, keywords=bound)
+        return self.constant(node, None)
+
     def _prepare(self, framework: Value, library: str, method: str, a: list[Value], node: ast.AST) -> Value:
         """Prepared objects stay the same objects; what prepared them is noted on them."""
         for value in a:

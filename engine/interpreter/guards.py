@@ -51,6 +51,8 @@ def normalised(node: ast.expr) -> tuple[ast.expr, bool]:
 
 def modulo_divisor(node: ast.expr) -> str:
     """The divisor n where the condition tests `i % n`, else ""."""
+    if isinstance(node, ast.Name):
+        return ""
     for part in ast.walk(node):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and not isinstance(part.left, ast.Constant):
             return ast.unparse(part.right)
@@ -75,7 +77,7 @@ class Condition:
         """Read a condition."""
         inner, positive = normalised(test)
         try:
-            text = ast.unparse(inner)
+            text = inner.id if isinstance(inner, ast.Name) else ast.unparse(inner)
         except (RecursionError, ValueError):
             text = f"{place.line}:{place.column}"
         return cls(test, text, positive, modulo_divisor(test))

@@ -551,6 +551,7 @@ class Library(BuiltinCalls):
             node,
             how=effect.detail,
             backend=str(backend.constant) if backend is not None and backend.is_constant else "",
+            backend_value=backend,
         )
         return self.constant(node, None)
 

@@ -114,6 +114,11 @@ class Machine:
         self._places[id(node)] = place
         return place
 
+    def lines_of(self, node: ast.stmt) -> str:
+        """The whole lines that a statement of the current file stands on."""
+        source = self.sources.get(self.frames[-1].path if self.frames else self.root.path)
+        return "" if source is None else "\n".join(source.lines[node.lineno - 1 : node.end_lineno])
+
     def text(self, node: ast.AST | None) -> str:
         """The source text of a node, on one line."""
         if node is None:

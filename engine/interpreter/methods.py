@@ -170,6 +170,8 @@ class Methods(FrameworkMethods):
             self.emit(events.Report, node, how=_REPORTS[method], values=tuple(a), keywords=k)
             return self.constant(node, None)
         if receiver.role == "generator" and method == "manual_seed":
+            if a:
+                receiver.keywords = {**receiver.keywords, "seed": a[0]}
             return receiver
         if method in TENSOR_METHODS and receiver.role in (None, "tensor", "parameter", "array", "number"):
             return self._tensor_method(receiver, method, a, k, node, discarded)
@@ -264,6 +266,10 @@ class Methods(FrameworkMethods):
                 events.Divided, node, value=receiver, by=a[0], by_text=self.text(argument), output=result,
                 operator="/" if "div" in method else "*",
             )  # fmt: skip
+        if method in ("matmul", "bmm", "mm") and a:
+            self.emit(
+                events.FunctionCall, node, name="torch." + method, arguments=(receiver, *a), keywords=k, result=result
+            )
         self.infer_shape(result, method, receiver, a, k)
         return result
 
@@ -635,6 +641,7 @@ _KNOWN = {
     "register_parameter": Methods._m_register,
     "add_module": Methods._m_register,
     "register_module": Methods._m_register,
+    "save_pretrained": Methods._m_save_pretrained,
     "gradient_checkpointing_enable": Methods._m_checkpointing,
     "gradient_checkpointing_disable": Methods._m_checkpointing,
     "register_post_accumulate_grad_hook": Methods._m_hook,

@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 
 from engine.project import Module
 
+_WITHOUT_PARTS = frozenset(
+    (ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
+     ast.Load, ast.Store, ast.Del, *ast.operator.__subclasses__(), *ast.unaryop.__subclasses__(),
+     *ast.cmpop.__subclasses__(), *ast.boolop.__subclasses__(), str, int, float, complex, bool, bytes, type(None),
+     type(...))
+)  # fmt: skip
+"""Nodes and fields below which nothing is called."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -45,12 +52,10 @@ class Outline:
                 scope = 0
             elif kind is ast.Yield or kind is ast.YieldFrom:
                 generators.add(scope)
-            for name in node._fields:
-                value = getattr(node, name, None)
-                if type(value) is list:
-                    for item in value:
-                        if isinstance(item, ast.AST):
-                            stack.append((item, owner, scope))
-                elif isinstance(value, ast.AST) and value._fields:
+            for value in node.__dict__.values():
+                kind = type(value)
+                if kind is list:
+                    stack += [(item, owner, scope) for item in value if type(item) not in _WITHOUT_PARTS]
+                elif kind not in _WITHOUT_PARTS:
                     stack.append((value, owner, scope))
         return outline

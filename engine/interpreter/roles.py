@@ -425,6 +425,9 @@ def _converted_method(event: ev.MethodCall) -> list[Event]:
         for value in event.arguments:
             value.prepared = event.receiver
         return [ev.Prepare(**base, framework=event.receiver, objects=event.arguments, results=event.arguments)]
+    if event.arguments and all(value.role == "array" for value in event.arguments):
+        # A method that is given NumPy arrays computes with those: normalising, clipping, unscaling.
+        return [event]
     if role in ("module", "engine") and event.method not in _NOT_FORWARD and event.receiver.op != "super":
         forward = ev.Forward(
             **base, module=event.receiver, inputs=event.arguments, keywords=event.keywords, output=event.result,
@@ -596,10 +599,19 @@ def _doubt_by_candidates(trace: Trace) -> None:
                     taken._graph = None
 
 
+def _nested(container: Container) -> list[Value]:
+    """The elements of a container and of the plain containers in it."""
+    found = list(container.elements())
+    for value in found:
+        if isinstance(value, Container) and not value.registered and len(found) < 60:
+            found += value.elements()
+    return found
+
+
 def _unregistered_kind(value: Value) -> str:
     for option in value.options():
         if isinstance(option, Container) and not option.registered:
-            for item in option.elements():
+            for item in _nested(option):
                 if item.role == "module" and item.requires_grad is not False:
                     return "module"
                 if item.role == "parameter":
@@ -615,9 +627,19 @@ def _unregistered_kind(value: Value) -> str:
 _ARRANGES = frozenset(["repeat", "view", "reshape", "unsqueeze", "expand", "permute", "transpose", "flatten", "float"])
 
 
+def _scaled(value: Value) -> bool:
+    """A tensor that a number was added to, or that was multiplied by one."""
+    rest = value.parents[1:]
+    return (
+        value.op.startswith("operator")
+        and bool(rest)
+        and all(part.is_constant or part.role == "number" or part.op == "parameter-of-function" for part in rest)
+    )
+
+
 def _created(value: Value) -> bool:
     """Whether a tensor was created on the host: by a creating function, arranged or not."""
-    while value.op in _ARRANGES and value.parents:
+    while value.parents and (value.op in _ARRANGES or _scaled(value)):
         value = value.parents[0]
     from_numbers = value.detached == "copied" and not any(
         part.role == "tensor" or part.op in ("call", "method-call", "load", "library-call")

@@ -211,9 +211,15 @@ class Statements(Loops):
                         added, added_node = self._addend(node.value, old, value)
                         if added is not None:
                             self._accumulated(target, old, added, value, node, added_node, False)
-            else:
+            elif not self._bound_elsewhere(target, old):
                 self.mark_reset(old)
         self._bind(target, value, node)
+
+    def _bound_elsewhere(self, target: ast.expr, old: Value) -> bool:
+        """Whether another name of the function still holds a value that this name gives up."""
+        if not isinstance(target, ast.Name) or isinstance(old, Container) or not self.loops:
+            return False
+        return any(value is old for name, value in self.frame.env.items() if name != target.id)
 
     def current(self, target: ast.expr) -> Value | None:
         """What a target holds now, without making anything up."""
@@ -328,6 +334,12 @@ class Statements(Loops):
             )
             if isinstance(value, Container):
                 value.held_as = value.held_as or self.text(target)
+            if value.made_by == "torch.nn.Parameter":
+                replaced = self.get_attribute(owner, target.attr)
+                unknown = replaced is not None and replaced.role is None and replaced.op in ("attribute", "getattr")
+                if replaced is not None and unknown and self._derives(value, replaced):
+                    # A parameter in place of an attribute that it was made from: that was one too.
+                    replaced.role = "parameter"
             if value.op in ("literal", "construct", "call") and not value.is_constant:
                 value.name = self.text(target)
             if value.role == "module" and value.member_of is None and owner.role == "module":

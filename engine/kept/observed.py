@@ -7,7 +7,7 @@ result with these observations holds in every project that answers them alike.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -49,6 +49,8 @@ class ObservedProject(Project):
         self._behind = project
         self._seen: dict[str, str] = {}
         self._listing = ""
+        self.is_complete = True
+        """Whether all that was looked at went through this view."""
 
     def observations(self) -> Observations:
         """The notes so far."""
@@ -58,6 +60,12 @@ class ObservedProject(Project):
     def failed(self) -> dict[str, str]:
         """As of the project, for the files that this view was asked for."""
         return {path: reason for path, reason in self._behind.failed.items() if path in self._seen}
+
+    def with_files(self, files: Mapping[str, str]) -> Project:
+        """As of the project; what is asked of the snapshot with further files is not noted."""
+        if files:
+            self.is_complete = False
+        return super().with_files(files)
 
     def paths(self) -> Sequence[str]:
         found = self._behind.paths()

@@ -18,6 +18,9 @@ EAGER = "torch.compile is taken as eager execution; compiled code often needs le
 """The note of a run whose code is compiled. Of two published pairs one needs 15 % less compiled (torchtune's 3B full
 fine-tuning, 60 against 51 GiB) and one 1 % more (DINOv2 giant under torchao), so the range stays that of eager code."""
 
+LENGTHS_DIFFER = "batches are padded to their longest sample: what is reserved depends on the order of their lengths"
+"""The note of a run whose batches differ in length."""
+
 OLDEST_CURRENT = 7.5
 """Compute capability below which current builds of torch hold no kernels (CUDA 13 dropped Volta and older)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import yaml
 
 from engine.memory import trainers
 from engine.memory.shadow import Launch
-from engine.memory.shell import Command, commands
+from engine.memory.shell import Command, commands, is_makefile
 from engine.project import UnreadableFile
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ def plan(project: Project, script: str) -> Launch:
         raise CannotLaunch(f"{script}: no such file")
     if script.endswith((".py", ".ipynb")):
         return from_repository(project, script)
-    if script.endswith((".sh", ".bash", ".slurm", ".sbatch")) or project.read_text(script).startswith("#!"):
+    if script.endswith(SHELL_SCRIPTS) or is_makefile(script) or project.read_text(script).startswith("#!"):
         return from_shell(project, script)
     if script.endswith(trainers.CONFIGURATIONS):
         return from_configuration(project, script)
     raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
 
 
+SHELL_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
 _COUNT_OPTIONS = {
     "--nproc_per_node",
     "--nproc-per-node",
@@ -58,7 +60,7 @@ def from_repository(project: Project, script: str) -> Launch:
     """The launch of a Python file: as the repository's own launch script starts it, else without arguments."""
     found: list[tuple[str, Launch]] = []
     for path in project.paths():
-        if not path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
+        if not path.endswith(SHELL_SCRIPTS) and not is_makefile(path):
             continue
         try:
             launch = from_shell(project, path, only=script)
@@ -142,7 +144,7 @@ def _launched(project: Project, command: Command) -> Launch | None:
             notes, sharding, read = configured.notes, configured.sharding, configured.read
             index += 1
             continue
-        path = _script_path(project, script, word, module=words[index - 1] in ("-m", "--module"))
+        path = _script_path(project, script, word, command.folder, module=words[index - 1] in ("-m", "--module"))
         if path is not None:
             folders = tuple(p.rstrip("/") for p in environment.get("PYTHONPATH", "").split(":") if p not in ("", "."))
             devices = environment.get("CUDA_VISIBLE_DEVICES")
@@ -231,13 +233,18 @@ def accelerate_config(project: Project, script: str, named: str) -> AccelerateCo
     )
 
 
-def _script_path(project: Project, script: str, word: str, *, module: bool) -> str | None:
+def _script_path(project: Project, script: str, word: str, gone_to: str, *, module: bool) -> str | None:
     if module:
         return project.find_module(word)
     if not word.endswith(".py"):
         return None
-    folder = script.rpartition("/")[0]
-    for candidate in (word.removeprefix("./"), f"{folder}/{word.removeprefix('./')}".lstrip("/")):
+    name, folder = word.removeprefix("./"), script.rpartition("/")[0]
+    for candidate in (
+        posixpath.normpath(posixpath.join(gone_to, name)),
+        name,
+        f"{folder}/{name}".lstrip("/"),
+        posixpath.normpath(posixpath.join(folder, gone_to, name)),
+    ):
         if project.exists(candidate):
             return candidate
     return None

@@ -72,6 +72,7 @@ class Watcher:
             return
         if activity.depth == 1:
             activity.model_calls += 1
+            activity.calls_of[id(module)] = activity.calls_of.get(id(module), 0) + 1
             if self.machine.phase == "load":
                 self.machine.phase = "forward"
                 self.machine.reset_peak()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Command:
     path: str
     words: tuple[Word, ...]
     environment: Mapping[str, str]
+    folder: str = ""
+    """Where an earlier `cd` of the script has gone to, from the root; empty where there was none."""
 
     def texts(self) -> tuple[str, ...]:
         """The words without their places."""
@@ -35,6 +38,9 @@ class Command:
 
 _ASSIGNMENT = re.compile(r"^(?:export\s+|local\s+|readonly\s+|declare\s+-x\s+)?([A-Za-z_]\w*)(\+?)=(.*)$", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?:(:?[-=])([^}]*))?\}|([A-Za-z_]\w*)|(\d)|\{(\d)(?:(:?[-=])([^}]*))?\})")
+_LOOP = re.compile(r"^for\s+([A-Za-z_]\w*)\s+in\s+([^;\n]*?)\s*(?:;\s*(?:do\b)?(.*)|(?:\n.*)?)$", re.DOTALL)
+_MAKE_VARIABLE = re.compile(r"^(?:export\s+)?([A-Za-z_]\w*)\s*[?:]{0,2}=\s*(.*)$")
+_MAKE_REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
 _ARRAY = re.compile(r"\"?\$\{([A-Za-z_]\w*)\[[@*]\]\}\"?")
 _FOLDER = re.compile(r"\$\(\s*dirname\s+[^()]*\)")
 _ALL_ARGUMENTS = re.compile(r"\"?\$(\{[@*](:\d+)*\}|[@*])\"?")
@@ -48,7 +54,9 @@ def commands(project: Project, script: str) -> Iterator[Command]:
     """Every command of the script in order; functions and branches are read as if they were run."""
     variables: dict[str, str] = {"0": script.rpartition("/")[0] or "."}
     exported: dict[str, str] = {}
-    for text, first in _logical_lines(project.read_text(script)):
+    folder = ""
+    source = project.read_text(script)
+    for text, first in _logical_lines(_recipes(source) if is_makefile(script) else source):
         match = _ASSIGNMENT.match(text)
         if match and _is_assignment(match[3]):
             value = _value(match[3], variables)
@@ -56,11 +64,51 @@ def commands(project: Project, script: str) -> Iterator[Command]:
             if text.startswith(("export", "declare")):
                 exported[match[1]] = variables[match[1]]
             continue
+        loop = _LOOP.match(text)
+        if loop:
+            # The body is read once, with the first of the values: a sweep's runs differ in that one setting.
+            values = _words(expand(loop[2], variables), first)
+            if values:
+                variables[loop[1]] = values[0].text
+            text = (loop[3] or "").strip()
+            if not text:
+                continue
         words = _words(expand(text, variables), first)
         for part in _simple_commands(words):
             command = _with_environment(script, part, exported)
-            if command is not None:
-                yield command
+            if command is None:
+                continue
+            if command.words[0].text in ("cd", "pushd") and len(command.words) > 1:
+                folder = _joined(folder, command.words[1].text)
+            yield replace(command, folder=folder)
+
+
+def _joined(folder: str, to: str) -> str:
+    """The folder after `cd to`; outside of the repository nothing is known of it."""
+    if to.startswith(("/", "~")) or to == "-":
+        return ""
+    return posixpath.normpath(posixpath.join(folder, to)).removeprefix("./") if to != "." else folder
+
+
+def is_makefile(path: str) -> bool:
+    """Whether the file is read by `make`."""
+    return path.rsplit("/", 1)[-1] in ("Makefile", "makefile", "GNUmakefile") or path.endswith(".mk")
+
+
+def _recipes(text: str) -> str:
+    """The variables and recipe lines of a makefile as a shell would read them, line by line; rules are left out."""
+    lines = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        variable = _MAKE_VARIABLE.match(line)
+        if line.startswith("\t"):
+            recipe = re.sub(r"^[@+]*(?:-(?![-\w]))?[@+]*", "", line.strip())
+            lines.append(_MAKE_REFERENCE.sub(r"${\1}", recipe).replace("$$", "$"))
+        elif variable:
+            value = _MAKE_REFERENCE.sub(r"${\1}", variable[2].split(" #")[0].strip())
+            lines.append(f"{variable[1]}={shlex.quote(value) if '$' not in value else chr(34) + value + chr(34)}")
+        else:
+            lines.append("")
+    return "\n".join(lines)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, int]]:

@@ -83,6 +83,8 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         reason = f" {escape(head.notes[0])}" if head.notes else ""
         return f"### Peak GPU memory of {code_span(script)}\n\nUnknown after this change.{reason}"
     parts = [f"### Peak GPU memory of {code_span(script)}"]
+    if told := memory_in_words(before, shown):
+        parts.append(f"**{told}**")
     rows: list[list[str]] = []
     for name, meaning in COUNTERS:
         now: ByteRange = getattr(shown.memory, name)
@@ -124,6 +126,22 @@ def _settings_table(report: EstimateReport) -> str:
     return table(["Configuration", "value", "from"], rows) if rows else ""
 
 
+def memory_in_words(base: EstimateReport | None, head: EstimateReport | None) -> str:
+    """What the change does to the peak, in one sentence of Markdown; empty where it does nothing."""
+    if base is None or head is None or base.memory is None or head.memory is None:
+        return ""
+    was, now = base.memory.occupied.expected, head.memory.occupied.expected
+    difference = show_difference(was, now)
+    verdicts = {target.gpu: target.verdict for target in base.targets}
+    moved = [target for target in head.targets if verdicts.get(target.gpu, target.verdict) != target.verdict]
+    if difference == "no change" and not moved:
+        return ""
+    verb = "rises" if now > was else "falls"
+    told = f"The peak {verb} from {show_bytes(was)} to {show_bytes(now)}"
+    told += "".join(f"; {code_span(target.gpu)}: {VERDICT_WORDS[target.verdict]} now" for target in moved)
+    return told + "."
+
+
 def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:
     """What would save most, in the order given."""
     rows = [
@@ -158,9 +176,14 @@ def _changed_settings(base: EstimateReport | None, head: EstimateReport) -> str:
         was = base.configuration.get(key)
         if was is not None and was.value != now.value:
             rows.append(
-                [escape(key), code_span(show_setting(was), table=True), code_span(show_setting(now), table=True)]
+                [
+                    escape(key),
+                    code_span(show_setting(was), table=True),
+                    code_span(show_setting(now), table=True),
+                    code_span(show_origin(now) or "-", table=True),
+                ]
             )
-    return table(["Configuration", "base", "this change"], rows) if rows else ""
+    return table(["Configuration", "base", "this change", "from"], rows) if rows else ""
 
 
 def estimate_markdown(report: EstimateReport, script: str) -> str:

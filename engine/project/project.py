@@ -46,6 +46,7 @@ class Project:
         self._modules: dict[str, Module] = {}
         self._problems: dict[str, UnreadableFile] = {}
         self._lost_cells: dict[str, str] = {}
+        self._found: dict[tuple[str, str, int], str | None] = {}
 
     @classmethod
     def from_folder(cls, root: Path) -> Project:
@@ -167,6 +168,13 @@ class Project:
 
         `level` counts the leading dots of a relative import, `importer` is the path of the importing file.
         """
+        # Files of one folder find the same modules.
+        asked = (dotted, "" if importer is None else f"{importer.rpartition('/')[0]}/", level)
+        if asked not in self._found:
+            self._found[asked] = self._find_module(dotted, importer, level)
+        return self._found[asked]
+
+    def _find_module(self, dotted: str, importer: str | None, level: int) -> str | None:
         if level > 0:
             if importer is None:
                 return None

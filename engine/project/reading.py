@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import codecs
-import gc
 import io
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 MAX_NESTING = 900
 """Deepest syntax tree that is handed on. Deeper ones are generated code, and walking them would exhaust the stack."""
@@ -81,24 +80,16 @@ def parse(path: str, text: str) -> ast.Module:
         raise UnreadableFile(path, "is nested too deeply to parse", None) from problem
     except ValueError as problem:
         raise UnreadableFile(path, f"cannot be parsed: {problem}", None) from problem
-    deepest = _too_deep(tree)
+    deepest = _too_deep(tree, text)
     if deepest is not None:
         raise UnreadableFile(path, f"is nested more than {MAX_NESTING} levels deep", deepest)
     return tree
 
 
 def _parse_here(text: str) -> ast.Module:
-    # A tree is made of very many objects and holds no cycles: the collector would walk all trees again and again (two
-    # thirds of the time for 300 files).
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    finally:
-        if collecting:
-            gc.enable()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 def _older_spelling(text: str) -> ast.Module | None:
@@ -120,14 +111,46 @@ def _syntax_reason(problem: SyntaxError, text: str) -> str:
     return f"does not parse: {problem.msg}"
 
 
-def _too_deep(tree: ast.Module) -> int | None:
-    """The line at which the tree gets deeper than MAX_NESTING; walked level by level, so no recursion."""
-    level: list[ast.AST] = [tree]
-    for _ in range(MAX_NESTING):
-        level = [child for node in level for child in _children(node)]
+def _too_deep(tree: ast.Module, text: str) -> int | None:
+    """The line at which the tree gets deeper than MAX_NESTING.
+
+    Each level of an expression takes a character at least, so only statements that are long enough are walked; level by
+    level, so no recursion.
+    """
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    blocks: list[tuple[Sequence[ast.AST], int]] = [(tree.body, 1)]
+    while blocks:
+        block, depth = blocks.pop()
+        for node in block:
+            inner = [part for name in _BLOCKS if (part := getattr(node, name, None)) and isinstance(part, list)]
+            blocks += [(part, depth + 1) for part in inner]
+            first = min([node, *getattr(node, "decorator_list", ())], key=_line)
+            last = _line(inner[0][0]) if inner else getattr(node, "end_lineno", None) or _line(node)
+            characters = starts[min(last, len(starts) - 1)] - starts[max(_line(first) - 1, 0)]
+            if depth + characters >= MAX_NESTING:
+                deepest = _deeper(node, MAX_NESTING - depth)
+                if deepest is not None:
+                    return deepest
+    return None
+
+
+_BLOCKS = ("body", "handlers", "orelse", "finalbody")
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 1)
+
+
+def _deeper(node: ast.AST, levels: int) -> int | None:
+    """The line at which the tree below a node has more levels than these."""
+    level = [node]
+    for _ in range(levels):
+        level = [child for parent in level for child in _children(parent)]
         if not level:
             return None
-    return next((node.lineno for node in level if hasattr(node, "lineno")), 1)
+    return next((each.lineno for each in level if hasattr(each, "lineno")), 1)
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:

@@ -164,7 +164,9 @@ class FolderSource:
         return ((path, self.read(path)) for path in paths if self.size(path) is not None)
 
     def key(self, path: str) -> str:
-        return blob_hash(self.read(path))
+        size = self.size(path)
+        # What is too large is never read: nothing but its size can matter.
+        return f"size {size}" if size is not None and size > MAX_FILE_BYTES else blob_hash(self.read(path))
 
 
 class GitSource:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 _PREFLIGHT = re.compile(r"#\s*preflight\s*:\s*(ignore-file|ignore)\b\s*(?:\[([^\]]*)\])?[\s:,-]*(.*)", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*((?:[A-Z]+[0-9]+[,\s]*)+)", re.IGNORECASE)
+_LIKE_ONE = re.compile(r"#\s*preflight\s*:|#\s*noqa\s*:[^\n]*PF[0-9]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,7 @@ class Suppression:
 
 def find_suppressions(text: str) -> Sequence[Suppression]:
     """All suppression comments of a Python text, in order. Strings that look like one do not count."""
-    lowered = text.lower()
-    if "preflight" not in lowered and "noqa" not in lowered:
+    if not _LIKE_ONE.search(text):
         return ()
     found: list[Suppression] = []
     pending: list[tuple[int, bool, tokenize.TokenInfo]] = []

@@ -23,13 +23,15 @@ def check(trace: Trace) -> Iterator[Draft]:
     for backward in trace.of(Backward):
         if backward.via not in _DIVIDES:
             continue
-        counted = _count(backward)
+        counts = list(_configured(backward))
         made_from = {id(value) for value in backward.loss.ancestors(limit=60)}
         for divided in divisions:
             if id(divided.output) not in made_from or divided.operator not in ("/", "div") or divided.by is None:
                 continue
             owner = backward.through
-            known = any(id(part) in counted for part in divided.by.ancestors(limit=20))
+            known = any(_one_from_the_other(count, divided.by) for count in counts) or any(
+                _asked_of(part, owner) for part in divided.by.ancestors(limit=20)
+            )
             if not known and not (backward.via == "deepspeed" and _set_in_config(trace, divided.by)):
                 continue
             yield Draft(
@@ -107,22 +109,32 @@ def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
         )
 
 
+def _asked_of(value: Value, owner: Value | None) -> bool:
+    """`accelerator.gradient_accumulation_steps`, `engine.gradient_accumulation_steps()`."""
+    return value.name.endswith("gradient_accumulation_steps") and same(value.member_of or value.callee, owner)
+
+
 def _set_in_config(trace: Trace, by: Value) -> bool:
     """Whether the same value is written into a DeepSpeed configuration."""
     return any("gradient_accumulation_steps" in store.target and same(store.value, by) for store in trace.of(Store))
 
 
-def _count(backward: Backward) -> set[int]:
+def _configured(backward: Backward) -> Iterator[Value]:
     """Values that the framework object was configured with as the number of accumulation steps."""
     if backward.through is None:
-        return set()
-    found: set[int] = set()
+        return
     owners = {id(owner): owner for owner in (backward.through, backward.through.origin)}
     for name, value in (item for owner in owners.values() for item in owner.keywords.items()):
         if "accumulation" in name:
-            found |= {id(part) for part in value.ancestors(limit=20)}
+            yield value
         if name in ("config", "config_params", "args"):
             entry = getattr(value, "entries", {}).get("gradient_accumulation_steps")
             if entry is not None:
-                found |= {id(part) for part in entry.ancestors(limit=20)}
-    return found
+                yield entry
+
+
+def _one_from_the_other(count: Value, by: Value) -> bool:
+    """Whether one was computed from the other. That both come from one configuration object says nothing."""
+    return any(same(part, count) for part in by.ancestors(limit=20)) or any(
+        same(part, by) for part in count.ancestors(limit=20)
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
 from engine.trace import Guard, Step, Trace
-from engine.trace.events import Collective, FunctionCall, ProcessGroupInit, TensorCreated
+from engine.trace.events import Collective, FunctionCall
 
 _POINT_TO_POINT = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv"})
 
@@ -14,7 +14,6 @@ _POINT_TO_POINT = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irec
 @rule("PF505", "collective-under-rank-guard", "error", "A collective is reached by some ranks only")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _sharded_state(trace)
-    yield from _of_host(trace)
     yield from _of_unequal_length(trace)
     collectives = list(trace.of(Collective))
     for collective in trace.first_per_place(collectives):
@@ -33,7 +32,6 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 
 _SHARDED = frozenset({"state_dict_type", "full_optim_state_dict", "optim_state_dict", "summon_full_params"})
-_SIZED = frozenset({"all_reduce", "broadcast", "all_gather", "reduce", "gather", "reduce_scatter", "scatter"})
 
 
 def _sharded_state(trace: Trace) -> Iterator[Draft]:
@@ -49,33 +47,6 @@ def _sharded_state(trace: Trace) -> Iterator[Draft]:
             "is gathered by all of them together: the run hangs. Gather on every rank, and guard the write alone.",
             (Step(guard.place, "the condition on the rank"),),
         )
-
-
-def _of_host(trace: Trace) -> Iterator[Draft]:
-    """A tensor made on the host, in a collective of NCCL.
-
-    https://docs.pytorch.org/docs/stable/distributed.html#backends
-    """
-    backends = {launched.backend for launched in trace.of(ProcessGroupInit) if launched.how == "init_process_group"}
-    moved = any(call.name in _DEFAULT_DEVICE for call in trace.of(FunctionCall))
-    if backends != {"nccl"} or moved:
-        return
-    on_host = {id(made.output): made for made in trace.of(TensorCreated) if not made.device_given}
-    for collective in trace.of(Collective):
-        given = collective.values[0] if collective.values else None
-        if collective.library != "torch" or collective.name not in _SIZED or given is None or id(given) not in on_host:
-            continue
-        if collective.keywords.get("group") is not None:
-            continue
-        yield Draft(
-            collective.place,
-            "This tensor is made on the host, and the process group uses NCCL, which takes tensors of the GPU only: "
-            "the call raises. Make it with `device=`.",
-            (Step(given.place, "made here, without a device"),),
-        )
-
-
-_DEFAULT_DEVICE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 
 
 def _of_unequal_length(trace: Trace) -> Iterator[Draft]:

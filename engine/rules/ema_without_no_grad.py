@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import viewed
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Step, Trace, Value
@@ -19,6 +20,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store) or not _averages(store):
             continue
         source = _parameters_only(store.value, outputs)
+        if any(held is not None and viewed(held) is source for held in (store.previous, store.container)):
+            # A change of the parameter itself.
+            continue
         if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
             continue
         if store.value.feeds_backward or (store.container is not None and store.container.feeds_backward):
@@ -35,6 +39,9 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if update.how == "data":
             # Assigning to `.data` takes the numbers only, whatever graph the new tensor has.
+            continue
+        if update.how == "data":
+            # What is assigned to `.data` takes no history with it.
             continue
         others = [v for operand in update.operands for v in operand.ancestors(limit=60) if v.role == "parameter"]
         by_gradient = any(v.op == "grad" for operand in update.operands for v in operand.ancestors(limit=60))

@@ -7,20 +7,26 @@ from collections.abc import Iterator
 from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, Forward, LossCall
+from engine.trace.events import Backward, Event, Forward, FunctionCall, LossCall
 
 
 @rule("PF803", "forward-outside-autocast", "warning", "The forward pass is outside of autocast")
 def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     losses = {id(loss.output): loss for loss in trace.of(LossCall)}
-    if not any(loss.autocast is True for loss in losses.values()):
+    # An unknown criterion, called on what a network returned.
+    criteria: dict[int, Event] = {
+        id(call.result): call for call in trace.of(FunctionCall) if not call.name and call.autocast is True
+    }
+    if not criteria and not any(loss.autocast is True for loss in losses.values()):
         return
     for backward in trace.of(Backward):
         chain = list(backward.loss.graph_ancestors())
         passes = [forwards[id(value)] for value in chain if id(value) in forwards]
         computed = [losses[id(value)] for value in chain if id(value) in losses]
-        inside = [loss for loss in computed if loss.autocast is True]
+        inside: list[Event] = [loss for loss in computed if loss.autocast is True]
+        if not computed and id(backward.loss) in criteria:
+            inside = [criteria[id(backward.loss)]]
         outside = [forward for forward in passes if forward.autocast is False]
         if not inside or not outside or len(outside) != len(passes):
             continue

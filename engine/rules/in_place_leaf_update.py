@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.identity import viewed
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
 from engine.trace.events import InPlaceUpdate, Rebound
@@ -12,7 +13,8 @@ from engine.trace.events import InPlaceUpdate, Rebound
 @rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
 def check(trace: Trace) -> Iterator[Draft]:
     for update in trace.of(InPlaceUpdate):
-        target = update.target
+        # `p[mask] += v` writes the item back into the parameter; `p[mask].add_(v)` changes a copy.
+        target = viewed(update.target, items=update.how in ("augmented", "item"))
         if update.grad is not True or target.role != "parameter" or target.requires_grad is False or target.detached:
             continue
         operands = [part for operand in update.operands for part in operand.ancestors(limit=60)]

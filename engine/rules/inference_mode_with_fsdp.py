@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.distributed import sharded_by_framework
+from engine.rules.facts.identity import same
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace, Value
+from engine.trace import Context, Step, Trace, Value
 from engine.trace.events import Forward
 
 
@@ -13,7 +15,7 @@ from engine.trace.events import Forward
 def check(trace: Trace) -> Iterator[Draft]:
     for forward in trace.of(Forward):
         context = forward.context("inference_mode")
-        if context is None or not any(_sharded(option) for option in forward.module.options()):
+        if context is None or not any(_sharded(trace, option, context) for option in forward.module.options()):
             continue
         yield Draft(
             forward.place,
@@ -24,7 +26,14 @@ def check(trace: Trace) -> Iterator[Draft]:
         )
 
 
-def _sharded(module: Value) -> bool:
+def _sharded(trace: Trace, module: Value, context: Context) -> bool:
+    """Wrapped here, or sharded by a framework's strategy and trained in the same file: with that, inference alone is
+    common."""
+    if module.origin.prepared is not None and sharded_by_framework(module.origin):
+        return any(
+            other.output.feeds_backward and other.place.path == context.place.path and same(other.module, module)
+            for other in trace.of(Forward)
+        )
     value: Value | None = module
     for _ in range(8):
         if value is None:

@@ -9,7 +9,17 @@ from engine.rules.facts.identity import same
 from engine.rules.facts.text import source_of
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Collective, Load, LoadStateDict, Store, Transfer
+from engine.trace.events import (
+    Collective,
+    Forward,
+    FunctionCall,
+    Load,
+    LoadStateDict,
+    MethodCall,
+    Store,
+    TensorCreated,
+    Transfer,
+)
 
 
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
@@ -37,6 +47,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "The tensors are restored onto the device they were saved from and moved only afterwards: on a host "
                 "without that device this raises. Pass `map_location`.",
                 (Step(moved.place, "moved here"),),
+                severity="note",
+            )
+        given = None if launched or moved or beside or used or chosen else _given_host_tensors(trace, load)
+        if given is not None:
+            yield Draft(
+                load.place,
+                "What is loaded here stays on the device that it was saved from, and is given tensors of the host: "
+                'saved from a GPU, that raises. Pass `map_location="cpu"`.',
+                (Step(given.place, "used with tensors made on the CPU"),),
                 severity="note",
             )
         if launched is None or used is None or load.guarded("rank") or chosen:
@@ -95,6 +114,25 @@ def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transf
         chosen = transfer.how == "to" and _either(transfer.destination)
         if (chosen or (transfer.how == "cuda" and optional)) and same(transfer.value, used.target):
             return transfer
+    return None
+
+
+def _given_host_tensors(trace: Trace, load: Load) -> Forward | MethodCall | FunctionCall | None:
+    """A call of a loaded object with tensors that are created without a device, where nothing moves either."""
+    created = {id(event.output) for event in trace.of(TensorCreated) if not event.device_given}
+    calls: list[Forward | MethodCall | FunctionCall] = [*trace.after(load, Forward), *trace.after(load, MethodCall)]
+    calls += trace.after(load, FunctionCall)
+    for call in calls if created else ():
+        target = (
+            call.module if isinstance(call, Forward) else call.receiver if isinstance(call, MethodCall) else call.callee
+        )
+        if target is None or not any(part is load.result for part in target.ancestors(limit=20)):
+            continue
+        if isinstance(call, MethodCall) and call.method in ("to", "cuda"):
+            return None
+        given = call.inputs if isinstance(call, Forward) else call.arguments
+        if any(id(option) in created and option.device in ("", "cpu") for value in given for option in value.options()):
+            return call
     return None
 
 

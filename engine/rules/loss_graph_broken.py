@@ -78,6 +78,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 _CUTS = {
     "argmax": "`argmax`",
     "argmin": "`argmin`",
+    "comparison": "A comparison",
     "numpy": "NumPy",
     "item": "`.item()`",
     "tolist": "`.tolist()`",

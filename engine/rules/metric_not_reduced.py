@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities
+from engine.rules.facts.retention import entered_as
 from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Container, Step, Trace
 from engine.trace.events import (
     Collective,
     Forward,
+    FrameworkHook,
     FrameworkTrainer,
     Iterate,
     LoaderBuilt,
+    LossCall,
     ProcessGroupInit,
     Report,
     Return,
+    Store,
 )
 
 
@@ -24,6 +29,7 @@ from engine.trace.events import (
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _plain(trace)
     yield from _prepared(trace)
+    yield from _collected(trace)
     yield from _returned(trace)
     yield from _with_duplicates(trace)
     yield from _logged(trace)
@@ -102,6 +108,38 @@ def _prepared(trace: Trace) -> Iterator[Draft]:
         )
 
 
+def _collected(trace: Trace) -> Iterator[Draft]:
+    """Figures that a Hugging Face Trainer collects in `compute_loss` until its `log`, which the main process writes."""
+    exchanged = {id(c.result) for c in trace.of(Collective)}
+    for hook in trace.of(FrameworkHook):
+        if hook.name != "compute_loss" or not any("log" in cls.methods for cls in hook.cls.lineage()):
+            continue
+        computed = {id(event.output) for event in trace.after(hook, Forward)}
+        computed |= {id(event.output) for event in trace.after(hook, LossCall)}
+        found = []
+        for store in trace.after(hook, Store):
+            kept = (
+                store.how in ("append", "extend") and isinstance(store.container, Container) and store.container.held_as
+            )
+            for entry in (*entered_as(trace, store), store)[:40] if kept else ():
+                if entry is store and entry.value.op == "element":
+                    continue
+                parts = {id(part) for part in entry.value.ancestors(limit=600)}
+                if parts & computed and not parts & exchanged:
+                    found.append((entry, store))
+        if found:
+            entry, store = min(found, key=lambda pair: pair[0].place)
+            yield Draft(
+                entry.place,
+                "Each process collects this figure of its own share, and the main process alone logs: what is shown is "
+                "one process's. `self.accelerator.gather_for_metrics` it first.",
+                (Step(store.place, "collected here until `log`"),) if store is not entry else (),
+            )
+
+
+_CUT = re.compile(r"\[\s*:\s*len\(|\.num_samples|samples_seen|remainder")
+"""Code that cuts the surplus off by itself."""
+
 _MOVES_NOTHING = frozenset({"barrier", "wait_for_everyone", "broadcast", "fabric.save", "save_state"})
 
 
@@ -154,7 +192,7 @@ def _with_duplicates(trace: Trace) -> Iterator[Draft]:
         if loop is None or loop.trains or any(f.grad is not False for f in trace.within(loop, Forward)):
             continue
         iterate = next((i for i in trace.of(Iterate) if i.subject is loop), None)
-        if iterate is not None and _split(iterate):
+        if iterate is not None and _split(iterate) and not _CUT.search(trace.project.read_text(collective.place.path)):
             yield Draft(
                 collective.place,
                 "`gather` also returns the samples that were repeated to fill the last batch of each process, so they "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, same
@@ -17,6 +18,7 @@ from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, Zer
 def check(trace: Trace) -> Iterator[Draft]:
     for scope in step_scopes(trace):
         step = scope.step
+        yield from _skipped(trace, scope)
         if step.closure is not None or _cleared(scope) or _unclear(trace, scope):
             continue
         backwards = backwards_before(scope)
@@ -37,6 +39,30 @@ def check(trace: Trace) -> Iterator[Draft]:
             tuple(evidence),
             fix=cleared(scope),
         )
+
+
+def _skipped(trace: Trace, scope: StepScope) -> Iterator[Draft]:
+    """Cleared only together with a step that a look at the loss may skip, after the backward."""
+    zeros = [
+        zero
+        for zero in scope.of(ZeroGrad)
+        if isinstance(zero, ZeroGrad) and clears(zero, scope.step.optimizer) and not zero.excludes(scope.step)
+    ]
+    for backward in backwards_before(scope)[:1]:
+        names = set(re.findall(r"\b[a-zA-Z_]\w*\b", source_of(trace.project, backward.loss_place or backward.place)))
+        for guard in scope.step.guards:
+            if guard.kinds or guard in backward.guards or not zeros or not all(guard in zero.guards for zero in zeros):
+                continue
+            if names.isdisjoint(re.findall(r"(?<![.\w])[a-zA-Z_]\w*\b", guard.text)):
+                continue
+            yield Draft(
+                backward.place,
+                "When the check of the loss skips the step, it skips `zero_grad()` as well: what this backward has "
+                "computed, infinite or not, is added to the next gradients. Clear them on both paths.",
+                (Step(guard.place, "the check"), Step(zeros[0].place, "cleared only where it passes")),
+                severity="warning",
+            )
+            return
 
 
 def _cleared(scope: StepScope) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
-from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import DeviceSync, Forward, FrameworkTrainer, Store
+from engine.trace import Container, Place, Step, Trace, Value
+from engine.trace.events import DeviceSync, Forward, FrameworkTrainer, Store, Transfer
 
 _STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _GENERATIVE = (
@@ -22,6 +22,7 @@ _GENERATIVE = (
 
 @rule("PF104", "outputs-kept-on-device", "warning", "Evaluation outputs pile up on the device")
 def check(trace: Trace) -> Iterator[Draft]:
+    to_host = {t.place for t in trace.of(Transfer) if t.how == "cpu" or t.device == "cpu"}
     outputs = {id(forward.output) for forward in trace.of(Forward)}
     for store in trace.of(Store):
         container = store.container
@@ -32,8 +33,9 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if store.function.rpartition(".")[2] not in _STEPS or not lightning_step(store):
             continue
-        kept = [part for part in (store.value, *store.value.elements()) if _on_device(part, outputs)]
-        if kept:
+        kept = [part for part in store.value.elements() or (store.value,) if _on_device(part, outputs)]
+        # `.cpu()` on what an unknown call returned leaves one object: the place tells.
+        if kept and not any(_within(place, store.place) for place in to_host):
             yield Draft(
                 store.place,
                 f"`{container.held_as}` keeps the outputs of every batch on the device"
@@ -71,6 +73,10 @@ def _collected(trace: Trace, store: Store, outputs: set[int]) -> Iterator[Draft]
             (Step(later.place, "copied to the CPU only here"),),
             severity="note",
         )
+
+
+def _within(inner: Place, outer: Place) -> bool:
+    return inner.path == outer.path and outer.line <= inner.line <= max(outer.end_line, outer.line)
 
 
 def _on_device(value: Value, outputs: set[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
-from engine.rules.facts.retention import kept_graphs
+from engine.rules.facts.retention import entered_as, in_training, kept_graphs
 from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
@@ -23,7 +23,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         store = group[0]
         where = f" in `{store.target}`" if store.target else ""
         verb = "adds to a running total" if store.how == "accumulate" else "keeps a tensor"
-        place = reported_at(store, store.value)
+        entered = next((e for e in entered_as(trace, store) if e.value.carries_graph is True), None)
+        place = reported_at(store, store.value) if entered is None else entered.place
         evidence = [Step(store.value.place, "made here, with gradients recorded")]
         if place != store.place:
             evidence.append(Step(store.place, "kept here"))
@@ -34,8 +35,9 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
             # Outside of training the graphs go when the function returns.
-            severity=None if any(loop.trains for loop in store.loops) or not store.crossing else "warning",
-            fix=_remedy(trace, place, group),
+            severity=None if in_training(store) or not store.crossing else "warning",
+            # The dictionary may be what the loss is taken from.
+            fix=_remedy(trace, place, group) if entered is None else None,
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from engine.rules.facts.distributed import distributed_by, from_rank
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
-from engine.trace.events import Event, FunctionCall, Save, Store
+from engine.trace.events import Event, FrameworkTrainer, FunctionCall, Save, Store
 
 _ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
@@ -17,6 +17,7 @@ _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 @rule("PF702", "save-from-every-rank", "warning", "A checkpoint is written by every process")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _once_per_node(trace)
+    yield from _pretrained(trace)
     yield from _other_files(trace)
     guarded = {save.place for save in trace.of(Save) if _perhaps_one_rank(save)}
     for save in trace.of(Save):
@@ -93,6 +94,37 @@ def _once_per_node(trace: Trace) -> Iterator[Draft]:
                 (Step(save.place, "written here"), Step(known.place, "the rank among all is known here")),
                 severity="note",
             )
+
+
+def _pretrained(trace: Trace) -> Iterator[Draft]:
+    """`save_pretrained` writes in each process that calls it, unless it is told which one is the main one."""
+    for save in trace.first_per_place(trace.of(Save)):
+        if save.how != "save_pretrained" or _perhaps_one_rank(save) or from_rank(save.target) or save.value is None:
+            continue
+        if not {"is_main_process", "save_function", "state_dict", "**"}.isdisjoint(save.keywords):
+            continue
+        launched = _launched_by_framework(trace, save)
+        if launched is not None and not _holds_sharded(save):
+            yield Draft(
+                save.place,
+                "Where several processes run this script, each of them writes these files: they race for them. Save on "
+                "the main process only (`is_main_process=`).",
+                (Step(launched, "prepared for several processes here"),),
+                severity="note",
+            )
+
+
+def _launched_by_framework(trace: Trace, save: Save) -> Place | None:
+    """What shows that Accelerate or a Trainer may run the script in several processes."""
+    framework = save.value.origin.prepared if save.value is not None else None
+    if framework is not None:
+        return framework.place if framework.role == "accelerator" else None
+    for trained in trace.before(save, FrameworkTrainer):
+        if trained.library == "transformers" and trained.what == "train" and trained.place.path == save.place.path:
+            # A script that asks for its rank is one that several processes run.
+            asks = "local_rank" in trace.project.read_text(save.place.path).lower()
+            return trained.place if asks else None
+    return None
 
 
 def _keeps_rank(store: Store, save: Save) -> bool:

@@ -8,13 +8,14 @@ from engine.rules.facts.contraction import contracted_differently, products
 from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Activation
+from engine.trace.events import Activation, LossCall
 
 _NORMALISES = frozenset({"softmax", "log_softmax"})
 
 
 @rule("PF408", "softmax-wrong-dim", "error", "A softmax runs over another dimension than the one that is summed")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _of_samples(trace)
     calls = products(trace)
     for activation in trace.of(Activation):
         if activation.kind not in _NORMALISES or activation.input is None:
@@ -28,4 +29,25 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "to one.",
                 (Step(place, "used as weights here"),),
                 fix=over_dimension(trace, activation, dim),
+            )
+
+
+def _of_samples(trace: Trace) -> Iterator[Draft]:
+    """`nll_loss` takes the classes from the second dimension of several samples."""
+    for loss in trace.of(LossCall):
+        if loss.kind != "nll_loss" or loss.input is None or loss.alternative:
+            continue
+        value, several = loss.input, loss.input.shape is not None and len(loss.input.shape) > 1
+        for _ in range(8):
+            # What remains of one sample after an index that is no number could not be a class.
+            several = several or (value.op == "getitem" and value.name.endswith("[...]"))
+            if value.op == "log_softmax" or value.op not in ("getitem", "forward-result") or not value.parents:
+                break
+            value = value.parents[0]
+        if several and value.op == "log_softmax" and value.dim == 0:
+            yield Draft(
+                value.place,
+                "This log_softmax runs over dimension 0, the samples, and the loss takes the classes from dimension 1: "
+                "the classes of one sample do not sum to one.",
+                (Step(loss.place, "the loss over several samples"),),
             )

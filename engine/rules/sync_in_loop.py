@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from engine.findings import Severity
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Loop, Step, Trace
-from engine.trace.events import DeviceSync, Forward, FunctionCall, MethodCall, Report, Transfer
+from engine.trace.events import (
+    DeviceSync,
+    Forward,
+    FunctionCall,
+    InPlaceUpdate,
+    MethodCall,
+    Report,
+    TensorCreated,
+    Transfer,
+)
 
 _CACHE = frozenset({"empty_cache", "gc"})
 _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "print", "format"})
@@ -16,6 +25,7 @@ _READS = frozenset({"item", "float", "int", "bool", "tolist", "numpy", "cpu", "p
 
 @rule("PF801", "sync-in-loop", "warning", "Each training step waits for the device")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _written_back(trace)
     outputs = {id(forward.output) for forward in trace.of(Forward) if forward.grad is not False}
     noted: set[int] = set()
     for sync in trace.of(DeviceSync):
@@ -55,6 +65,29 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(loop.place, "the training loop"), Step(sync.value.place, "made on the device here")),
             severity=severity,
         )
+
+
+def _written_back(trace: Trace) -> Iterator[Draft]:
+    """A number that is read from the device, only to be stored in a tensor there."""
+    there = {id(created.output) for created in trace.of(TensorCreated) if created.device_given}
+    for update in trace.first_per_place(trace.of(InPlaceUpdate)):
+        if update.how != "item" or update.loop is None or update.loop.kind == "literal":
+            continue
+        held = next((option for option in update.target.options() if id(option) in there), None)
+        if held is None or held.device.startswith("cpu"):
+            continue
+        read = [option for operand in update.operands for option in operand.options() if option.op in ("item", "float")]
+        source = next(
+            (option.parents[0] for option in read if option.parents and option.parents[0].role == "tensor"), None
+        )
+        if source is not None and not source.device.startswith("cpu"):
+            yield Draft(
+                update.place,
+                "A number is read from the device and written into a tensor that is on the device: the host waits in "
+                "each iteration for nothing. Store the detached tensor itself.",
+                (Step(held.place, "a tensor on the device"),),
+                severity="note",
+            )
 
 
 def _seldom(sync: DeviceSync, loop: Loop) -> bool:

@@ -17,7 +17,11 @@ _MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.
 def check(trace: Trace) -> Iterator[Draft]:
     built = list(trace.of(LoaderBuilt))
     for event in built:
-        if not event.complete or event.loader.keyword("sampler", "batch_sampler", "3", "4") is not None:
+        if not event.complete:
+            continue
+        sampler = event.loader.keyword("sampler", "batch_sampler", "3", "4")
+        if sampler is not None and not (sampler.is_constant and sampler.constant is None):
+            yield from _by_sampler(trace, event, sampler)
             continue
         shuffle = event.loader.keyword("shuffle", "2")
         swapped = _swapped(event, built)
@@ -46,6 +50,43 @@ def check(trace: Trace) -> Iterator[Draft]:
             severity=None if shuffle is not None and known else "note",
             fix=shuffled(event) if known else None,
         )
+
+
+def _by_sampler(trace: Trace, event: LoaderBuilt, sampler: Value) -> Iterator[Draft]:
+    """A sampler of the ranks that keeps the order, or that only a run of several processes has."""
+    shuffle = event.loader.keyword("shuffle", "2")
+    options = sampler.options()
+    splits = [option for option in options if option.made_by.endswith("DistributedSampler")]
+    trained = _trained_in(trace, event.loader) if splits else None
+    if trained is None or not _reads_items(event.loader) or _carries_state(trace, trained):
+        return
+    ordered = next(
+        (o for o in splits if (kept := o.keyword("shuffle", "3")) is not None and kept.constant is False), None
+    )
+    if ordered is not None:
+        yield Draft(
+            ordered.place,
+            "This sampler keeps the order of the data (`shuffle=False`), and training reads it in the same order in "
+            "every epoch.",
+            (Step(event.place, "the loader"), Step(trained.subject.place, "training reads it here")),
+            severity="note",
+        )
+        return
+    alone = any(option.is_constant and option.constant is None for option in options)
+    if alone and (shuffle is None or shuffle.constant is False):
+        yield Draft(
+            event.place,
+            "Where there is no sampler (a run of one process), training reads this loader in the same order in every "
+            "epoch. Pass `shuffle=sampler is None`.",
+            (Step(sampler.place, "a sampler only for several processes"), Step(trained.subject.place, "training")),
+            severity="note",
+        )
+
+
+def _reads_items(loader: Value) -> bool:
+    """Whether the data has items that a sampler can choose among: a stream refuses samplers."""
+    data = loader.keyword("dataset", "0")
+    return data is None or data.origin.cls is None or data.origin.cls.family != "iterable-dataset"
 
 
 def _swapped(event: LoaderBuilt, built: list[LoaderBuilt]) -> LoaderBuilt | None:

@@ -35,6 +35,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _target_networks(trace)
     yield from _own_prediction(trace, forwards)
     yield from _sharpened(trace)
+    yield from _weighted_log_probabilities(trace, forwards)
     done: set[object] = set()
     for backward in trace.of(Backward):
         loop = trace.step_loop(backward)
@@ -135,6 +136,32 @@ def _output_of(value: Value, forwards: dict[int, Forward]) -> Forward | None:
 
 
 _VIEWS = frozenset({"squeeze", "view", "reshape", "gather", "getitem", "flatten", "unsqueeze", "element", "select"})
+
+
+def _weighted_log_probabilities(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """A policy gradient whose weights carry the graph of the network that estimates them."""
+    done: set[int] = set()
+    for backward in trace.of(Backward):
+        for value in backward.loss.graph_ancestors():
+            if value.op != "operator*" or len(value.parents) != 2 or id(value) in done:
+                continue
+            done.add(id(value))
+            for log, weight in (value.parents, value.parents[::-1]):
+                sampled = any(part.op == "log_prob" for part in log.ancestors(limit=12))
+                if not sampled or weight.carries_graph is not True:
+                    continue
+                chain = list(weight.graph_ancestors())
+                if any(part.op == "log_prob" for part in chain):
+                    continue
+                estimated = next((forwards[id(part)] for part in chain if id(part) in forwards), None)
+                if estimated is not None:
+                    yield Draft(
+                        value.place,
+                        "The log-probabilities are weighted by an estimate that carries its graph: the policy's loss "
+                        "also trains the network that made it. Detach the weights.",
+                        (Step(estimated.place, "estimated here, gradients recorded"),),
+                    )
+                    return
 
 
 def _sharpened(trace: Trace) -> Iterator[Draft]:

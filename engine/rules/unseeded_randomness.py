@@ -15,6 +15,7 @@ _WITH_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "G
 @rule("PF601", "unseeded-randomness", "note", "A training script draws from a generator that is never seeded")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _tuned_algorithms(trace)
+    yield from _alike_on_all_ranks(trace)
     if any(True for _ in trace.of(FrameworkTrainer)):
         return
     seeds = list(trace.of(Seed))
@@ -85,6 +86,25 @@ def _tuned_algorithms(trace: Trace) -> Iterator[Draft]:
                 "Deterministic algorithms are asked for, and `benchmark` lets cuDNN choose among them by timing, which "
                 "differs between runs. Leave it False where results are to repeat.",
                 (Step(fixed.place, "deterministic algorithms are asked for here"),),
+            )
+            return
+
+
+def _alike_on_all_ranks(trace: Trace) -> Iterator[Draft]:
+    """A loader that splits data among ranks, and draws its workers' seeds from the same stream on each of them."""
+    for built in trace.of(LoaderBuilt):
+        generator, sampler = built.loader.keyword("generator", "12"), built.loader.keyword("sampler", "3")
+        if generator is None or sampler is None or generator.role != "generator":
+            continue
+        seed = generator.keyword("seed")
+        if seed is None or not seed.is_constant:
+            continue
+        if any(option.made_by.endswith("DistributedSampler") for option in sampler.options()):
+            yield Draft(
+                seed.place,
+                "The loader's workers are seeded from this generator, which starts alike on every rank: random "
+                "augmentation repeats itself on all of them. Add the rank to the seed.",
+                (Step(built.place, "the loader"), Step(sampler.place, "split among ranks")),
             )
             return
 

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.evaluation import evaluation_loop, forwards_by_place, trains_nothing
+from engine.rules.facts.evaluation import (
+    evaluation_loop,
+    forwards_by_place,
+    inputs_want_gradients,
+    only_read,
+    trains_nothing,
+)
 from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.remedies.modes import evaluation_mode
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
-from engine.trace.events import Forward, FunctionCall, LoadStateDict, LossCall, MethodCall, ModeChange, Store
+from engine.trace.events import (
+    Forward,
+    FunctionCall,
+    LoadStateDict,
+    LossCall,
+    MethodCall,
+    ModeChange,
+    ModuleDefined,
+    Store,
+)
 
 _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 
 
 @rule("PF302", "validation-without-eval", "error", "A model is evaluated while it is in training mode")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _forced(trace)
+    # A step that training and validation share is judged for each of them.
     for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
             continue
+        yield from [draft for forward in forwards for draft in _read_only(trace, forward)][:1]
         for forward in forwards:
             loop = evaluation_loop(forward)
             if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not _used(trace, forward):
@@ -32,7 +50,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             if layers is False or not trained or not (explicit or (layers and not forward.mode)):
                 continue
             evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
-            evidence += [Step(trained.place, "the same model is trained here"), Step(loop.place, "the evaluation loop")]
+            trained_at = trained.place if trained.place != forward.place else trained.stack[-1]
+            evidence += [Step(trained_at, "the same model is trained here"), Step(loop.place, "the evaluation loop")]
             yield Draft(
                 forward.place,
                 "This evaluation pass runs the model in training mode: dropout stays active and batch norm uses and "
@@ -41,6 +60,46 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=evaluation_mode(forward, loop),
             )
             break
+
+
+def _read_only(trace: Trace, forward: Forward) -> Iterator[Draft]:
+    """A loop that only reads figures from a model which is trained elsewhere, with gradients recorded as well."""
+    loop = evaluation_loop(forward)
+    if loop is None or loop.kind not in _LOOPS or forward.grad is not True or inputs_want_gradients(forward):
+        return
+    trained = _trained(trace, forward)
+    if trained is None or not _differs(forward) or not only_read(trace, forward, cut=True):
+        return
+    yield Draft(
+        loop.place.start,
+        "This loop evaluates the model in training mode: dropout stays active and batch norm uses and updates batch "
+        "statistics, so the figures are off. No `eval()` was found on this path.",
+        (Step(forward.place, "the forward pass"), Step(trained.place, "the same model is trained here")),
+    )
+
+
+def _differs(forward: Forward) -> bool:
+    """Whether the model is known to compute something else in training mode, and nothing said which one it is in."""
+    return has_mode_layers(forward.module) is True and (forward.mode == "train" or not forward.mode)
+
+
+def _forced(trace: Trace) -> Iterator[Draft]:
+    """A part is put (back) into training mode when the whole computes, whatever mode that is in."""
+    for change in trace.first_per_place(trace.of(ModeChange)):
+        cls, _, name = change.function.rpartition(".")
+        if change.mode != "train" or "forward" not in name or any("training" in guard.text for guard in change.guards):
+            continue
+        whole = next((defined for defined in trace.of(ModuleDefined) if defined.cls.name == cls), None)
+        if whole is None or not any(same(change.module, held) for held in whole.instance.attributes.values()):
+            continue
+        if has_mode_layers(change.module) is False:
+            continue
+        yield Draft(
+            change.place,
+            "This puts a part of the module into training mode, whatever mode the module itself is in: in evaluation "
+            "the part trains on. Do so only `if self.training`.",
+            (Step(whole.place, "the module whose mode it does not follow"),),
+        )
 
 
 def _only_evaluated(trace: Trace, forward: Forward, loop: Loop, layers: bool | None, explicit: bool) -> Iterator[Draft]:

@@ -37,6 +37,12 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _drawn(trace: Trace, generator: Value) -> MethodCall | None:
     for call in trace.of(MethodCall):
-        if call.receiver.place == generator.place and call.function.rpartition(".")[2] in ("__getitem__", "__iter__"):
+        if call.receiver.place == generator.place and _in_worker(call):
             return call
     return None
+
+
+def _in_worker(call: MethodCall) -> bool:
+    """Whether a method that makes samples draws, or one that such a method calls."""
+    names = (call.function, call.root.name)
+    return any(name.rpartition(".")[2] in ("__getitem__", "__iter__", "__getitems__") for name in names)

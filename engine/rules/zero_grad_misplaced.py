@@ -10,7 +10,7 @@ from engine.rules.facts.training import StepScope, backwards_before, modulo_guar
 from engine.rules.remedies.order import clear_after_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Backward, Event, OptimizerStep, ZeroGrad
+from engine.trace.events import Backward, Event, Forward, OptimizerStep, ZeroGrad
 
 
 @rule("PF206", "zero-grad-misplaced", "error", "Gradients are cleared before the optimizer has used them")
@@ -18,15 +18,27 @@ def check(trace: Trace) -> Iterator[Draft]:
     for scope in step_scopes(trace):
         for events in by_iteration(scope.events, scope.loop)[:1]:
             for zero in events:
-                if isinstance(zero, ZeroGrad) and _certainly_clears(zero, scope.step) and not zero.excludes(scope.step):
+                if (
+                    isinstance(zero, ZeroGrad)
+                    and _certainly_clears(trace, zero, scope)
+                    and not zero.excludes(scope.step)
+                ):
                     yield from _erased(trace, events, zero, scope)
                     yield from _micro_batch(trace, zero, scope)
                     yield from _accumulate_context(trace, events, zero, scope)
 
 
-def _certainly_clears(zero: ZeroGrad, step: OptimizerStep) -> bool:
+def _certainly_clears(trace: Trace, zero: ZeroGrad, scope: StepScope) -> bool:
+    step = scope.step
     if same(zero.target, step.optimizer):
         return True
+    if not modules_behind(step.optimizer) and len({id(s.optimizer) for s in trace.family(step, OptimizerStep)}) == 1:
+        # Nothing tells what the only optimizer holds: the one model that all losses come from.
+        made = [value for b in backwards_before(scope) for value in b.loss.graph_ancestors()]
+        outputs = {id(value) for value in made}
+        models = [f.module for f in scope.of(Forward) if isinstance(f, Forward) and id(f.output) in outputs]
+        learning = [model for model in models if model.has_parameters is not False]
+        return bool(learning) and all(same(model, zero.target) for model in learning)
     return not modules_behind(step.optimizer).isdisjoint(identities(zero.target))
 
 
@@ -68,7 +80,11 @@ def _micro_batch(trace: Trace, zero: ZeroGrad, scope: StepScope) -> Iterator[Dra
 
 def _accumulate_context(trace: Trace, events: list[Event], zero: ZeroGrad, scope: StepScope) -> Iterator[Draft]:
     context = zero.context("accumulate")
-    if context is None or zero.index > scope.step.index:
+    if context is None and zero.target.prepared is not None:
+        # What `accumulate` decides for this iteration holds on after its block.
+        entered = (event.context("accumulate") for event in events if event.index < zero.index)
+        context = next((block for block in entered if block is not None), None)
+    if context is None or zero.index > scope.step.index or zero.guarded("modulo"):
         return
     later = [e for e in events if isinstance(e, Backward) and zero.index < e.index < scope.step.index]
     earlier = [e for e in events if isinstance(e, Backward) and e.index < zero.index]

@@ -279,10 +279,11 @@ class Collective(Event):
 
 @dataclass(eq=False, slots=True)
 class ProcessGroupInit(Event):
-    """`how`: `init_process_group`, `accelerator`, `fabric`, `deepspeed` ..."""
+    """`how`: `init_process_group`, `accelerator`, `fabric`, `deepspeed` ...; `backend` where it is constant."""
 
     how: str = "init_process_group"
     backend: str = ""
+    backend_value: Value | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -340,9 +341,12 @@ class RandomCall(Event):
 
 @dataclass(eq=False, slots=True)
 class Save(Event):
+    """`how`: `torch.save`, `fabric.save`, `save_pretrained` (with its `keywords`) ..."""
+
     value: Value | None = None
     target: Value | None = None
     how: str = "torch.save"
+    keywords: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

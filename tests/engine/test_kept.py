@@ -10,8 +10,11 @@ import pytest
 from engine.changes import compare
 from engine.check import check
 from engine.diff import FileDiff
+from engine.estimate import estimate
+from engine.findings import EstimateReport
 from engine.kept import FolderStore, MemoryStore, ObservedProject
-from engine.project import Module, Project
+from engine.kept.estimates import recalled_or
+from engine.project import MAX_FILE_BYTES, Module, Project
 from engine.settings import Settings
 
 TRAINING = """
@@ -144,6 +147,47 @@ def test_an_observed_project_answers_as_the_project_itself() -> None:
     assert seen.seen["absent.py"] == ""
     assert seen.hold_in(project(files()))
     assert not seen.hold_in(project({**files(), "absent.py": ""}))
+
+
+SCRIPT = """
+import torch
+from net import Net
+
+model = Net().cuda()
+optimizer = torch.optim.Adam(model.parameters())
+for step in range(10):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_an_estimate_is_made_again_only_where_something_that_it_read_has_changed() -> None:
+    store = MemoryStore()
+    made: list[str] = []
+
+    def estimated(contents: dict[str, str]) -> EstimateReport:
+        def make(view: Project) -> EstimateReport:
+            made.append("")
+            return estimate(view, "run.py", gpus=["t4"], savings=False)
+
+        return recalled_or(make, project(contents), "run.py", ["t4"], store, 60.0)
+
+    contents = {"run.py": SCRIPT, "net.py": MODEL}
+    first = estimated(contents)
+    assert first.memory is not None
+    assert estimated(contents) == first
+    assert len(made) == 1
+    wider = estimated({**contents, "net.py": MODEL.replace("Linear(4, 4)", "Linear(4, 4096)")})
+    assert len(made) == 2
+    assert wider.memory is not None
+    assert wider.memory.allocated.expected > first.memory.allocated.expected
+
+
+def test_a_file_too_large_to_read_is_not_read_for_its_key(tmp_path: Path) -> None:
+    with (tmp_path / "weights.bin").open("wb") as stream:
+        stream.truncate(10 * MAX_FILE_BYTES)
+    assert Project.from_folder(tmp_path).content_key("weights.bin") == f"size {10 * MAX_FILE_BYTES}"
 
 
 def entries(folder: Path) -> list[Path]:

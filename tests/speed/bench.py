@@ -1,19 +1,24 @@
-"""`python -m tests.speed.bench [--folder DIR] [--peer COMMAND]`: CPU seconds as ratios.
+"""`python -m tests.speed.bench [--every N] [--reviews-only]`: CPU seconds as ratios.
 
-With `--folder` (the torch package's own files, say) it scans that folder and prints CPU seconds a file; with `--peer`
-the same files go through another linter's command in the same run and the ratio is printed. Then a review of ten files
-in generated repositories of 2,000 and of 20,000 files.
+The torch package's own Python files, every eighth of them (`--every 1`: all), go through `check` and through
+torch-preflight 0.5.0 in the same run. Then ten files are reviewed in generated repositories of 2,000 and 20,000 files.
+
+Both packages are fetched with pip where the environment does not say where they are: `PREFLIGHT_BENCH_TORCH` is the
+folder of a torch package, `PREFLIGHT_BENCH_PEER` the path of a torch-preflight command.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import venv
+import zipfile
 from pathlib import Path
 
 from engine.diff import revision_diff
@@ -21,11 +26,61 @@ from engine.project import Project
 from engine.review import review
 from tests.speed.check import TRAINING_FILE
 
+TORCH = "torch==2.13.0"
+TORCH_PLATFORM = "macosx_11_0_arm64"
+"""The smallest wheel: its Python files are those of every platform."""
+PEER = "torch-preflight==0.5.0"
+
+
+def torch_package(home: Path) -> Path:
+    """The folder of the torch package."""
+    given = os.environ.get("PREFLIGHT_BENCH_TORCH")
+    if given:
+        return Path(given)
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    wanted = ["--only-binary=:all:", "--platform", TORCH_PLATFORM, "--python-version", "3.11", TORCH]
+    subprocess.run([*pip, *wanted, "--dest", str(home)], check=True)
+    (wheel,) = home.glob("torch-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(home, [name for name in archive.namelist() if name.endswith(".py")])
+    return home / "torch"
+
+
+def peer_command(home: Path) -> str:
+    """The peer's command, installed where none is given."""
+    given = os.environ.get("PREFLIGHT_BENCH_PEER")
+    if given:
+        return given
+    venv.create(home / "peer", with_pip=True)
+    python = home / "peer" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PEER], check=True)
+    return str(home / "peer" / "bin" / "torch-preflight")
+
+
+def scan(every: int) -> None:
+    """Print the ratio of the peer's CPU seconds to our own on every so many of torch's files."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        package, command = torch_package(home), peer_command(home)
+        sample = home / "sample" / "torch"
+        files = sorted(package.rglob("*.py"))[every - 1 :: every]
+        for path in files:
+            copy = sample / path.relative_to(package)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        preflight = [sys.executable, "-m", "engine.cli", "check", ".", "--no-cache", "--format", "json"]
+        own = cpu_of([*preflight, "--fail-on", "never"], sample.parent)
+        print(f"{len(files)} files of torch: {own:.2f} s of CPU, {own / len(files) * 1000:.1f} ms a file", flush=True)
+        peer = cpu_of([command, "check", ".", "-f", "json", "-j", "1"], sample.parent)
+        print(f"torch-preflight: {peer:.2f} s of CPU, {peer / own:.1f} times as many")
+
 
 def cpu_of(command: list[str], folder: Path) -> float:
     """User and system seconds of a command and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{command[0]} failed: {done.stderr[-500:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -63,17 +118,11 @@ def review_seconds(count: int, touched: int = 10) -> tuple[float, float]:
 def main() -> int:
     """Print the figures."""
     ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("--folder", type=Path)
-    ask.add_argument("--peer", help="another linter's command, run in the folder")
+    ask.add_argument("--every", type=int, default=8, help="scan every so many of torch's files")
+    ask.add_argument("--reviews-only", action="store_true")
     options = ask.parse_args()
-    if options.folder:
-        count = sum(1 for _ in options.folder.rglob("*.py"))
-        preflight = [sys.executable, "-m", "engine.cli", "check", ".", "--format", "json", "--fail-on", "never"]
-        own = cpu_of(preflight, options.folder)
-        print(f"{count} files: {own:.2f} s of CPU, {own / count * 1000:.1f} ms a file")
-        if options.peer:
-            peer = cpu_of(shlex.split(options.peer), options.folder)
-            print(f"peer: {peer:.2f} s of CPU; ratio {peer / own:.1f}")
+    if not options.reviews_only:
+        scan(options.every)
     small, _ = review_seconds(2_000)
     large, megabytes = review_seconds(20_000)
     print(

@@ -44,6 +44,14 @@ def call_with_options(interpreter: Interpreter, function: Any, options: dict[str
     return interpreter.call(target, [], {name: value for name, value in values.items() if name in names})
 
 
+def chosen_command(interpreter: Interpreter, commands: dict[str, Any]) -> Any:
+    """The subcommand that the arguments name, else the only one, else the one that trains; None where none is meant."""
+    named = next((commands[word] for word in interpreter.arguments if word in commands), None)
+    if named is not None or len(commands) == 1:
+        return named or next(iter(commands.values()))
+    return next((command for name, command in commands.items() if "train" in name or name in ("fit", "run")), None)
+
+
 def _annotated(function: Any, name: str) -> Any:
     return function.preflight_code.annotations.get(name, "str") if isinstance(function, Function) else str
 
@@ -53,15 +61,30 @@ def _click(interpreter: Interpreter) -> dict[str, Any]:
         def __init__(self, function: Any) -> None:
             self.function: Any = function.function if isinstance(function, Command) else function
             self.options: dict[str, Any] = dict(getattr(function, "options", {}))
+            self.commands: dict[str, Command] = {}
             self.__name__ = getattr(self.function, "__name__", "command")
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return call_with_options(interpreter, self.function, {**self.options, **kwargs})
+            result = call_with_options(interpreter, self.function, {**self.options, **kwargs})
+            chosen = chosen_command(interpreter, self.commands)
+            return result if chosen is None else chosen()
 
         main = __call__
 
         def command(self, *args: Any, **kwargs: Any) -> Any:
-            return Command
+            name = next((arg for arg in args if isinstance(arg, str)), kwargs.get("name"))
+
+            def decorate(function: Any) -> Command:
+                made = Command(function)
+                self.add_command(made, name)
+                return made
+
+            return decorate(args[0]) if args and not isinstance(args[0], str) else decorate
+
+        group = command
+
+        def add_command(self, made: Any, name: str | None = None) -> None:
+            self.commands[name or made.__name__.replace("_", "-")] = made
 
     def option(*names: str, default: Any = None, is_flag: Any = False, **settings: Any) -> Any:
         def decorate(function: Any) -> Any:
@@ -97,19 +120,28 @@ def _click(interpreter: Interpreter) -> dict[str, Any]:
 def _typer(interpreter: Interpreter) -> dict[str, Any]:
     class Typer:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.commands: list[Any] = []
+            self.commands: dict[str, Any] = {}
+            self.callbacks: list[Any] = []
 
-        def command(self, *args: Any, **kwargs: Any) -> Any:
+        def command(self, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
             def decorate(function: Any) -> Any:
-                self.commands.append(function)
+                self.commands[name or function.__name__.replace("_", "-")] = function
                 return function
 
             return decorate
 
-        callback = command
+        def callback(self, *args: Any, **kwargs: Any) -> Any:
+            def decorate(function: Any) -> Any:
+                self.callbacks.append(function)
+                return function
+
+            return decorate
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return call_with_options(interpreter, self.commands[0], {})
+            for function in self.callbacks:
+                call_with_options(interpreter, function, {})
+            chosen = chosen_command(interpreter, self.commands)
+            return None if chosen is None else call_with_options(interpreter, chosen, {})
 
     return {
         "Typer": Typer,

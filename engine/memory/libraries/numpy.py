@@ -160,12 +160,47 @@ def _creator(name: str, fallback: str = "float64") -> Any:
     return create
 
 
+class Scalar(float):
+    """A number that numpy gives: a float with the methods of an array of no dimensions."""
+
+    open_record = True
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        return Whole(self) if "int" in str(getattr(dtype, "__name__", dtype)) else Scalar(self)
+
+    def item(self) -> Any:
+        return float(self)
+
+    def tolist(self) -> float:
+        return float(self)
+
+
+class Whole(int):
+    """The same for a whole number."""
+
+    open_record = True
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        return Scalar(self) if "float" in str(getattr(dtype, "__name__", dtype)) else self
+
+    def item(self) -> int:
+        return int(self)
+
+    tolist = item
+
+
 def _scalar_or_array(function: Any, name: str) -> Any:
     over_arrays = namespace(f"torch.{name}")
 
     def apply(value: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(value, (int, float)):
-            return function(value, *args)
+            return Scalar(function(value, *args))
         if isinstance(value, (list, tuple)):
             value = array(value)
         return lifted(over_arrays)(value, *args, **kwargs)

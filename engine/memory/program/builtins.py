@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.attributes import plain_name, read, remove, render, variables, write
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
+from engine.memory.program.evaluation import evaluator
 from engine.memory.program.files import open_file
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.operators import power
@@ -245,7 +246,7 @@ def make_builtins(interpreter: Interpreter) -> dict[str, Any]:
             "bytes": make_bytes,
             "bytearray": refuse("bytearray"),
             "memoryview": refuse("memoryview"),
-            "eval": refuse("eval"),
+            "eval": evaluator(interpreter),
             "exec": refuse("exec"),
             "compile": refuse("compile"),
             "__import__": import_by_name,

@@ -35,6 +35,7 @@ class Activity:
     """What the program has done with models so far."""
 
     model_calls: int = 0
+    calls_of: dict[int, int] = field(default_factory=dict)
     depth: int = 0
     backwards: int = 0
     steps: int = 0
@@ -428,5 +429,18 @@ class Interpreter:
         activity.steps_of[id(optimizer)] = activity.steps_of.get(id(optimizer), 0) + 1
         if activity.steps == 1:
             self.device.reset_peak()
-        elif min(activity.steps_of.values()) >= STEPS_TO_SEE or max(activity.steps_of.values()) >= MAX_STEPS:
+        elif max(activity.steps_of.values()) >= MAX_STEPS or (
+            min(activity.steps_of.values()) >= self.state.get("steps to see", STEPS_TO_SEE) and not self._awaited()
+        ):
             raise StopRun
+
+    def _awaited(self) -> bool:
+        """Whether an optimizer was made for parameters that none has stepped yet, as a critic steps first."""
+        stepped = self.activity.steps_of
+        made = [optimizer for reference in self.device.optimizers if (optimizer := reference()) is not None]
+        seen = {id(p) for o in self.activity.optimizers for group in o.param_groups for p in group["params"]}
+        return any(
+            id(optimizer) not in stepped
+            and any(id(p) not in seen for group in optimizer.param_groups for p in group["params"])
+            for optimizer in made
+        )

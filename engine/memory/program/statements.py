@@ -19,6 +19,11 @@ from engine.memory.program.unknown import Unknown
 _OPTIONAL_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
+_SEQUENCES: tuple[Any, ...] = (range(0), [], (), {}, reversed([]), reversed(range(0)))
+_COUNTED: tuple[type, ...] = (*(type(iter(sequence)) for sequence in _SEQUENCES), enumerate, zip)
+"""Iterators over something of known length, as a sequence's time steps are."""
+
+
 class StatementCompiler(PatternCompiler, ComprehensionCompiler):
     """Adds statements, function bodies and class bodies to expressions."""
 
@@ -269,7 +274,7 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
 
         def run(frame: Frame) -> Signal | None:
             iterator = iter(items(frame))
-            watch = LoopWatch(interpreter, place)
+            watch = LoopWatch(interpreter, place, endless=not isinstance(iterator, _COUNTED))
             while True:
                 try:
                     store(frame, next(iterator))
@@ -295,7 +300,7 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
         interpreter, step, place = self.interpreter, self.interpreter.budget.step, f"{self.path}:{node.lineno}"
 
         def run(frame: Frame) -> Signal | None:
-            watch = LoopWatch(interpreter, place)
+            watch = LoopWatch(interpreter, place, endless=True)
             while test(frame):
                 step()
                 signal = body(frame)

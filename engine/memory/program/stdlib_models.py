@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import io
@@ -24,6 +25,10 @@ from engine.memory.program.unknown import Unknown
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
+
+
+MAX_LITERAL = 100_000
+"""Longest text that `ast.literal_eval` reads, in characters."""
 
 
 class Silent:
@@ -299,6 +304,20 @@ def _json(interpreter: Interpreter) -> dict[str, Any]:
     return {"loads": loads, "load": load, "dump": _nothing, "dumps": dumps, "JSONDecodeError": json.JSONDecodeError}
 
 
+def _ast(interpreter: Interpreter) -> dict[str, Any]:
+    def literal_eval(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        if len(text) > MAX_LITERAL:
+            raise OutOfBudget("a literal is longer than a shadow run reads")
+        try:
+            return ast.literal_eval(text)
+        except (RecursionError, MemoryError) as problem:
+            raise ValueError("a literal is nested too deeply to read") from problem
+
+    return {"literal_eval": literal_eval}
+
+
 def _tomllib(interpreter: Interpreter) -> dict[str, Any]:
     def load(file: Any) -> Any:
         if isinstance(file, Unknown):
@@ -431,6 +450,7 @@ MODELS: dict[str, Callable[[Interpreter], dict[str, Any]]] = {
     "dataclasses": make_dataclasses,
     "typing": make_typing,
     "inspect": make_inspect,
+    "ast": _ast,
     "json": _json,
     "tomllib": _tomllib,
     "tomli": _tomllib,

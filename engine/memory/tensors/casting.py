@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from engine.memory.tensors import dtypes, machine
@@ -13,7 +14,7 @@ from engine.memory.tensors.broadcasting import (
 )
 from engine.memory.tensors.dtypes import DType, promote
 from engine.memory.tensors.registry import TORCH, both
-from engine.memory.tensors.storage import Storage, device_kind
+from engine.memory.tensors.storage import Size, Storage, device_kind
 from engine.memory.tensors.tensor import Tensor, dense_strides, is_row_major, like, new
 
 # ------------------------------------------------------------------------------------------------ casts and copies
@@ -151,6 +152,9 @@ def _copy_slices(node: Node, g: Tensor) -> Any:
 
 
 def _slice_of_base(node: Node, g: Tensor) -> Any:
+    # The view is replayed on the base: one of all its elements hands the gradient on in another shape.
+    if g.numel() == prod(node.context):
+        return (Tensor(Size(node.context), g.dtype, g.storage),)
     return (new(node.context, g.dtype, g.storage.device),)
 
 

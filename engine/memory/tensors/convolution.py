@@ -227,8 +227,8 @@ def _pools(n: int) -> None:
 
     def adaptive_avg_pool(x: Tensor, output_size: Any) -> Tensor:
         spatial = _target(x, output_size)
-        if n == 2 and spatial == (1, 1):
-            return mean(x, (-1, -2), True)
+        if n < 4 and set(spatial) == {1}:
+            return mean(x, tuple(range(-n, 0)), True)
         return _pooled(x, spatial, False, True)[0]
 
     def adaptive_max_pool(x: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -280,17 +280,17 @@ def interpolate(
     antialias: bool = False,
 ) -> Tensor:
     n = len(x.shape) - 2
-    if (
-        mode in ("bilinear", "bicubic", "trilinear", "linear")
-        and machine.current.autocast is not None
-        and mode in ("bicubic",)
-    ):
+    if machine.current.autocast is not None and mode != "area":
+        # every upsample_* is on autocast's float32 list (ATen/autocast_mode.h)
         x = full_precision(x)
     if size is not None:
         spatial = spread(size.tolist() if isinstance(size, Tensor) else size, n)
     else:
         factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * n
         spatial = tuple(math.floor(float(x.shape[2 + i] * float(factors[i]))) for i in range(n))
+    if mode == "area":
+        pooled: Tensor = FUNCTIONAL[f"adaptive_avg_pool{n}d"](x, spatial)
+        return pooled
     shape = (*x.shape[:2], *spatial)
     out = new(shape, x.dtype, x.storage.device, _format(shape, x))
     if x.requires_grad and machine.current.grad_enabled:
@@ -302,8 +302,10 @@ FUNCTIONAL["upsample"] = FUNCTIONAL["upsample_nearest"] = FUNCTIONAL["upsample_b
 
 
 def _sample_backward(node: Node, g: Tensor) -> Any:
+    # the kernel writes the gradient of the grid also where nobody asks for it
     x, grid = node.saved
-    return (like(x) if node.edges[0] is not None else None), (like(grid) if node.edges[1] is not None else None)
+    gx, gg = (like(x) if node.edges[0] is not None else None), like(grid)
+    return gx, (gg if node.edges[1] is not None else None)
 
 
 @functional
@@ -343,7 +345,9 @@ def fold(x: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, paddi
 def _spectrum(x: Tensor, shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:
     out = new(shape, dtype, x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
-        record(out, (x,), _pool_backward, (), (x.shape, x.dtype, None))
+        # of real numbers: the gradient's formula takes the size of the input, which is saved whole for it
+        saved = (x,) if x.dtype.kind == 2 else ()
+        record(out, (x,), _pool_backward, saved, (x.shape, x.dtype, None))
     return out
 
 
@@ -360,9 +364,18 @@ def stft(
     return_complex: bool | None = None,
 ) -> Tensor:
     hop = hop_length or n_fft // 4
-    length = x.shape[-1] + (n_fft if center else 0)
-    shape = (*x.shape[:-1], n_fft // 2 + 1 if onesided else n_fft, (length - n_fft) // hop + 1)
-    return _spectrum(x, shape, x.dtype.to_complex())
+    if center:
+        x = rearranged(x, (*x.shape[:-1], x.shape[-1] + n_fft))
+    frames = (x.shape[-1] - n_fft) // hop + 1
+    if window is not None or (win_length or n_fft) < n_fft:
+        # overlapping frames become real memory where they are multiplied with the window
+        x = rearranged(x, (*x.shape[:-1], frames, n_fft))
+    shape = (*x.shape[: len(x.shape) - (2 if x.shape[-1] == n_fft else 1)], frames, n_fft // 2 + 1)
+    if not onesided:
+        shape = (*shape[:-1], n_fft)
+    spectrum = _spectrum(x, shape, x.dtype.to_complex())
+    turned: Tensor = TORCH["transpose"](spectrum, -1, -2)
+    return turned if return_complex is not False else TORCH["view_as_real"](turned)
 
 
 def istft(

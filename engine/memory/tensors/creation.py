@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.memory.tensors import dtypes, machine
+from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import KNOWN
 from engine.memory.tensors.casting import convert
 from engine.memory.tensors.dtypes import DType
@@ -343,12 +344,22 @@ for _name, _function in (("bernoulli", bernoulli), ("multinomial", multinomial),
 
 @function
 def complex(real: Tensor, imag: Tensor, **kwargs: Any) -> Tensor:
-    return new(real.shape, real.dtype.to_complex(), real.storage.device)
+    out = new(real.shape, real.dtype.to_complex(), real.storage.device)
+    if machine.current.grad_enabled and (real.requires_grad or imag.requires_grad):
+        record(out, (real, imag), _parts_of_gradient, (real, imag), real.dtype)
+    return out
+
+
+def _parts_of_gradient(node: Node, g: Tensor) -> Any:
+    return tuple(None if edge is None else new(g.shape, node.context, g.storage.device) for edge in node.edges)
 
 
 @function
 def polar(magnitude: Tensor, angle: Tensor, **kwargs: Any) -> Tensor:
-    return new(angle.shape, angle.dtype.to_complex(), angle.storage.device)
+    out = new(angle.shape, angle.dtype.to_complex(), angle.storage.device)
+    if machine.current.grad_enabled and (magnitude.requires_grad or angle.requires_grad):
+        record(out, (magnitude, angle), _parts_of_gradient, (out.alias(),), angle.dtype)
+    return out
 
 
 @function

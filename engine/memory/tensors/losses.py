@@ -179,9 +179,13 @@ def l1_loss(
 
 def _bce_logits_backward(node: Node, g: Tensor) -> Any:
     x, target = node.saved[0], node.saved[1]
-    first = x.sigmoid()
-    second = sub(first, target)
-    out = mul(second, g)
+    out = x.sigmoid()
+    if machine.current.grad_enabled:
+        out = mul(sub(out, target), g)
+    elif len(node.saved) > 3 and node.saved[3] is not None:
+        held = like(x), like(x)
+        del held
+    # otherwise everything is written into the one buffer (binary_cross_entropy_with_logits_backward)
     gt = None
     if node.edges[1] is not None:
         gt = mul(neg(x), g)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -59,6 +60,8 @@ class Machine:
         self.on_call: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], None] | None = None
         self.on_step: Callable[[Any], None] | None = None
         self.on_backward: Callable[[str], None] | None = None
+        # Every optimizer that the program has made, for as long as it lives.
+        self.optimizers: list[weakref.ref[Any]] = []
         self.backward_ends: list[Callable[[], None]] = []
         # What `fully_shard` has sharded so far.
         self.open_sharding: Any = None

@@ -261,13 +261,42 @@ alias("less_equal", TORCH["le"])
 def remainder(a: Any, b: Any, *, out: Any = None) -> Tensor:
     result = binary(a, b)
     if machine.current.grad_enabled and (needs(a) or needs(b)):
-        record(result, (tensor_or_none(a), tensor_or_none(b)), _add_backward, (), 1)
+        operands = (tensor_or_none(a), tensor_or_none(b))
+        record(result, operands, _remainder_backward, operands if needs(b) else (), 1)
     elif has_values(a, b):
         known(result, operator.mod, a, b)
     return result
 
 
+def _remainder_backward(node: Node, g: Tensor) -> Any:
+    """Of the divisor: minus the gradient times the whole quotient."""
+    gb = None
+    if node.edges[1] is not None:
+        quotient = div(*node.saved)
+        gb = mul(mul(g, -1.0), quotient)
+    return (g if node.edges[0] is not None else None), gb
+
+
 alias("fmod", remainder)
+
+
+@both
+def logaddexp(a: Tensor, b: Tensor, *, out: Any = None) -> Tensor:
+    result = binary(a, b)
+    if machine.current.grad_enabled and (needs(a) or needs(b)):
+        record(result, (a, b), _logaddexp_backward, (a, b))
+    return result
+
+
+def _logaddexp_backward(node: Node, g: Tensor) -> Any:
+    # grad / (1 + exp(other - self)), and the other way round
+    a, b = node.saved
+    first = div(g, add(_unary_named("exp")(sub(b, a)), 1)) if node.edges[0] is not None else None
+    second = div(g, add(_unary_named("exp")(sub(a, b)), 1)) if node.edges[1] is not None else None
+    return first, second
+
+
+alias("logaddexp2", logaddexp)
 
 
 @function
@@ -338,7 +367,7 @@ def masked_fill_(x: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _clamp_backward(node: Node, g: Tensor) -> Any:
-    (x,) = node.saved
+    x = node.saved[0]
     both_sides = node.context
     mask = compare(x, 0)
     if both_sides:
@@ -353,7 +382,8 @@ def clamp(x: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Te
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         result = binary(x, min if isinstance(min, Tensor) else max)
     if x.requires_grad and machine.current.grad_enabled:
-        record(result, (x,), _clamp_backward, (x,), min is not None and max is not None)
+        bounds = tuple(bound for bound in (min, max) if isinstance(bound, Tensor))
+        record(result, (x,), _clamp_backward, (x, *bounds), min is not None and max is not None)
     elif x.values is not None and not isinstance(min, Tensor) and not isinstance(max, Tensor):
         low = -math.inf if min is None else min
         high = math.inf if max is None else max

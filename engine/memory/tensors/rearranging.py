@@ -16,6 +16,7 @@ from engine.memory.tensors.shaping import (
     flatten,
     piece,
     reshape,
+    select,
     split_with_sizes,
     squeeze,
     t,
@@ -233,6 +234,18 @@ def view_as_real(x: Tensor) -> Tensor:
 @function
 def view_as_complex(x: Tensor) -> Tensor:
     return _reinterpreted(x, x.shape[:-1], x.dtype.to_complex())
+
+
+def _part(x: Tensor, index: int) -> Tensor:
+    """The real or imaginary part: every second number of the same storage."""
+    if x.dtype.kind != 3:
+        return x if index == 0 else like(x)
+    return select(view_as_real(x), -1, index)
+
+
+TORCH["real"], TORCH["imag"] = (lambda x: _part(x, 0)), (lambda x: _part(x, 1))
+Tensor.real = property(TORCH["real"])  # type: ignore[attr-defined]
+Tensor.imag = property(TORCH["imag"])  # type: ignore[attr-defined]
 
 
 def _reinterpreted(x: Tensor, shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:

@@ -66,7 +66,7 @@ def _accumulation_dtype(x: Tensor) -> DType:
 def sum_(
     x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any
 ) -> Tensor:
-    dim = _axis(dim, kwargs)
+    dim, keepdim = _axis(dim, kwargs), bool(kwargs.get("keepdims", keepdim))
     if dtype is None:
         dtype = dtypes.int64 if x.dtype.kind < 2 else _accumulation_dtype(x)
     elif x.dtype is not dtype and x.dtype.kind == 2 and x.dtype.itemsize > 2:
@@ -88,7 +88,7 @@ def _mean_backward(node: Node, g: Tensor) -> Any:
 def mean(
     x: Tensor, dim: AXIS = None, keepdim: bool = False, *, dtype: DType | None = None, out: Any = None, **kwargs: Any
 ) -> Tensor:
-    dim = _axis(dim, kwargs)
+    dim, keepdim = _axis(dim, kwargs), bool(kwargs.get("keepdims", keepdim))
     if dtype is not None:
         x = convert(x, dtype, x.storage.device)
     result = new(reduced_shape(x, dim, keepdim), x.dtype, x.storage.device)
@@ -100,7 +100,7 @@ def mean(
 
 
 TORCH["nanmean"] = mean
-TORCH["nansum"] = sum_
+TORCH["nansum"] = Tensor.nansum = sum_  # type: ignore[attr-defined]
 
 
 def _prod_backward(node: Node, g: Tensor) -> Any:
@@ -135,7 +135,7 @@ def var(
 ) -> Tensor:
     if isinstance(dim, bool):
         dim = None
-    dim = _axis(dim, kwargs)
+    dim, keepdim = _axis(dim, kwargs), bool(kwargs.get("keepdims", keepdim))
     result = new(reduced_shape(x, dim, keepdim), x.dtype, x.storage.device)
     if x.requires_grad and machine.current.grad_enabled:
         record(result, (x,), _var_backward, (x,), (x.shape, dim))
@@ -313,9 +313,20 @@ def quantile(x: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *
     shape = reduced_shape(x, dim, keepdim)
     if isinstance(q, Tensor) and q.shape:
         shape = Size((q.shape[0], *shape))
+    order = new(x.shape, dtypes.int64, x.storage.device)
     out = new(shape, x.dtype, x.storage.device)
     del held
+    if x.requires_grad and machine.current.grad_enabled:
+        record(out, (x,), _of_sorted, (order,), (x.shape, x.dtype))
     return out
+
+
+def _of_sorted(node: Node, g: Tensor) -> Any:
+    shape, dtype = node.context
+    held = new(shape, dtype, g.storage.device)
+    out = new(shape, dtype, g.storage.device)
+    del held
+    return (out,)
 
 
 alias("nanquantile", quantile)

@@ -13,6 +13,27 @@ from engine.memory.tensors.autograd import Leaf, Node, RemovableHandle, edge_of,
 from engine.memory.tensors.dtypes import DType
 from engine.memory.tensors.storage import Device, Size, Storage, TensorError, contiguous_strides, device_of
 
+NO_STORAGE = Storage(0, "cpu")
+"""Stands for an argument that was not given."""
+
+
+def _as_constructed(*given: Any) -> tuple[Any, DType, Storage]:
+    """`torch.Tensor(2, 3)`, `torch.Tensor([1.0, 2.0])` as a program writes them: float32 on the CPU.
+
+    A list gives its values, sizes give memory without values; the parts of the new tensor are returned.
+    """
+    from engine.memory.tensors.creation import tensor
+
+    sizes = [value for value in given if value is not None and value is not NO_STORAGE and type(value) is not DType]
+    first = sizes[0] if sizes else (0,)
+    if isinstance(first, Tensor):
+        return first.shape, dtypes.float32, first.storage
+    if isinstance(first, list) or (isinstance(first, tuple) and type(first) is not Size and first != (0,)):
+        made = tensor(list(first), dtype=dtypes.float32)
+        return made.shape, made.dtype, made.storage
+    shape = tuple(int(size) for size in (first if isinstance(first, tuple) else sizes))
+    return shape, dtypes.float32, Storage(4 * prod(shape), "cpu")
+
 
 class UnknownFloat(float):
     """A number read from a tensor whose data is not known; worth 1.0."""
@@ -43,8 +64,16 @@ class Tensor:
     )
 
     def __init__(
-        self, shape: tuple[int, ...], dtype: DType, storage: Storage, strides: tuple[int, ...] | None = None
+        self,
+        shape: tuple[int, ...] = (0,),
+        dtype: DType = dtypes.float32,
+        storage: Storage = NO_STORAGE,
+        strides: tuple[int, ...] | None = None,
+        *more: Any,
     ) -> None:
+        if storage.__class__ is not Storage or storage is NO_STORAGE:
+            shape, dtype, storage = _as_constructed(shape, dtype, storage, strides, *more)
+            strides = None
         self.shape: Size = shape if type(shape) is Size else Size(shape)
         self.dtype = dtype
         self.storage = storage

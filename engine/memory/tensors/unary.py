@@ -18,9 +18,12 @@ from engine.memory.tensors.casting import (
     full_precision,
     write,
 )
+from engine.memory.tensors.linear_algebra import lower
 from engine.memory.tensors.pointwise import (
     add,
+    div,
     mul,
+    sub,
 )
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, alias, both, functional
 from engine.memory.tensors.tensor import Tensor, like, new
@@ -68,7 +71,7 @@ _UNARY: dict[str, tuple[str, int, Callable[..., Any] | None, bool]] = {
     "softplus": ("self", 0, None, True),
     "leaky_relu": ("self", 0, None, False),
     "elu": ("self", 0, None, False),
-    "selu": ("result", 0, None, False),
+    "selu": ("self", 0, None, False),
     "celu": ("self", 0, None, False),
     "hardtanh": ("self", 0, None, False),
     "relu6": ("self", 0, None, False),
@@ -77,8 +80,6 @@ _UNARY: dict[str, tuple[str, int, Callable[..., Any] | None, bool]] = {
     "logsigmoid": ("self", 0, None, False),
     "hardshrink": ("self", 0, None, False),
     "softshrink": ("self", 0, None, False),
-    "tanhshrink": ("result", 1, None, False),
-    "softsign": ("self", 3, None, False),
     "threshold": ("self", 0, None, False),
     "logit": ("self", 0, None, False),
     "neg": ("none", 0, operator.neg, False),
@@ -92,7 +93,6 @@ _UNARY: dict[str, tuple[str, int, Callable[..., Any] | None, bool]] = {
     "nan_to_num": ("self", 2, None, False),
     "deg2rad": ("none", 0, math.radians, False),
     "rad2deg": ("none", 0, math.degrees, False),
-    "real": ("none", 0, None, False),
     "angle": ("self", 2, None, False),
 }
 _INTEGER_STAYS = frozenset(
@@ -135,7 +135,7 @@ def _unary(name: str) -> Callable[..., Tensor]:
     def op(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if wide and machine.current.autocast is not None:
             x = full_precision(x)
-        if kwargs.get("inplace"):
+        if kwargs.get("inplace") or True in [a for a in args if type(a) is bool]:
             return op_(x)
         dtype = x.dtype
         if dtype.kind < 2 and not integer:
@@ -158,7 +158,7 @@ def _unary(name: str) -> Callable[..., Tensor]:
     def op_(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         x.values = None
         if x.requires_grad and machine.current.grad_enabled:
-            in_place_output = saves_result or name in ("leaky_relu", "elu", "hardtanh", "relu6", "celu")
+            in_place_output = saves_result or name in ("leaky_relu", "elu", "selu", "celu")
             saved = (saved_output(x),) if in_place_output else (fresh_saved(x),) if saves_self else ()
             write(x, (x,), _unary_backward, saved, temporaries)
         return x
@@ -189,8 +189,6 @@ for _name in (
     "logsigmoid",
     "hardshrink",
     "softshrink",
-    "tanhshrink",
-    "softsign",
     "threshold",
     "relu",
     "tanh",
@@ -247,7 +245,28 @@ def bitwise_not(x: Tensor) -> Tensor:
 
 
 @functional
+def tanhshrink(x: Tensor) -> Tensor:
+    return sub(x, tanh(x))
+
+
+@functional
+def softsign(x: Tensor) -> Tensor:
+    return div(x, add(abs_(x), 1.0))
+
+
+@functional
+def rrelu(
+    x: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """In training the drawn slopes are saved beside the input."""
+    leaky: Tensor = TORCH["leaky_relu_" if inplace else "leaky_relu"](x)
+    return mul(x, like(x)) if training and not inplace else leaky
+
+
+@functional
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
+    if machine.current.autocast is not None:
+        x, weight = lower(x), lower(weight)
     out = like(x)
     if machine.current.grad_enabled and (x.requires_grad or weight.requires_grad):
         record(out, (x, weight), _prelu_backward, (x, weight))

@@ -16,7 +16,17 @@ from engine.memory.trainers.launching import CONFIGURATIONS, CannotPlay, from_co
 if TYPE_CHECKING:
     from engine.memory.trainers.tables import Trainer
 
-MODULES = ("litgpt", "torchtune", "swift", "axolotl", "llama_factory", "trl", "transformers_examples", "cogvideox")
+MODULES = (
+    "litgpt",
+    "torchtune",
+    "swift",
+    "axolotl",
+    "llama_factory",
+    "trl",
+    "transformers_examples",
+    "cogvideox",
+    "diffusers_examples",
+)
 """A file of this folder for each trainer."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.memory.evidence import LENGTHS_DIFFER
 from engine.memory.shadow import Launch
 from engine.memory.trainers.options import Given, NotAConfiguration, Options, read_file, read_words, typed
-from engine.memory.trainers.programs import program
+from engine.memory.trainers.programs import program, steps_to_see
 from engine.memory.trainers.recipes import Recipe
 from engine.memory.trainers.tables import CannotRead, Trainer, integer
 
@@ -135,16 +136,28 @@ def _launch(
         world_size=recipe.world_size,
         places=recipe.places,
         notes=(f"{path} starts {trainer.name}, which is not in the repository: its step is followed as published",
-               *notes, *recipe.notes),
+               *notes, *recipe.notes, *((LENGTHS_DIFFER,) if recipe.varied else ())),
         sources={name: text},
-        state={"model name": recipe.model, "model evidence": "catalogue"} if recipe.structure else {},
+        state=_state(recipe),
         declared=_declared(recipe),
     )  # fmt: skip
+
+
+def _state(recipe: Recipe) -> dict[str, Any]:
+    """What the run is told beside its program."""
+    state: dict[str, Any] = {}
+    if recipe.structure:
+        state |= {"model name": recipe.model, "model evidence": "catalogue"}
+    if (steps := steps_to_see(recipe)) is not None:
+        state["steps to see"] = steps
+    return state
 
 
 def _declared(recipe: Recipe) -> dict[str, Any]:
     """What a program of the trainer's own model does not show by itself."""
     declared: dict[str, Any] = {"accumulation_steps": recipe.accumulation_steps}
+    if recipe.varied or recipe.longest_once:
+        declared["sequence_length"] = recipe.sequence_length
     if recipe.structure and recipe.quantization is not None:
         double = "-double" if recipe.quantization.double else ""
         declared["quantization"] = f"nf4{double}" if recipe.quantization.bits == 4 else "int8"

@@ -76,6 +76,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         model=model,
         batch_size=settings["batch_size"] or 1,
         sequence_length=length,
+        varied=not _packs(settings, stage),
         accumulation_steps=settings["accumulation_steps"] or 1,
         world_size=processes,
         weights=compute if pure or tuning == "lora" else "float32",
@@ -98,10 +99,14 @@ def read(action: str, options: Options, processes: int) -> Recipe:
 
 def _length(settings: Settings, stage: str) -> tuple[int, tuple[str, ...]]:
     bound = settings["sequence_length"] or 2048
-    packing = settings["packing"]
-    if packing or (packing is None and stage == "pt"):
+    if _packs(settings, stage):
         return bound, ()
     return data_sets.padded(settings["data"], bound)
+
+
+def _packs(settings: Settings, stage: str) -> bool:
+    packing = settings["packing"]
+    return bool(packing) or (packing is None and stage == "pt")
 
 
 TRAINER = Trainer(

@@ -10,8 +10,29 @@ from typing import Any
 
 from engine.memory.trainers.recipes import Recipe
 
+MOST_MICRO_BATCHES = 3
+"""Micro-batches of a step that a loop plays: from the third on each repeats the second."""
 ROWS = 4096
 """Rows of the data set that stands for the trainer's own."""
+LADDER = (0.4, 0.7, 0.55, 0.9, 1.0)
+"""Lengths of successive batches as parts of the longest, where they differ. A longer batch finds no free block that is
+large enough and a shorter one splits those that are, so that the allocator reserves several times what is live."""
+
+
+def lengths(recipe: Recipe) -> list[int]:
+    """Tokens of successive batches."""
+    longest = recipe.sequence_length or 0
+    if not recipe.varied:
+        return [longest]
+    return [max(1, round(part * longest)) for part in LADDER]
+
+
+def steps_to_see(recipe: Recipe) -> int | None:
+    """Optimizer steps until every length has come; None where all are alike."""
+    if not recipe.varied:
+        return None
+    micro = max(1, min(recipe.accumulation_steps, MOST_MICRO_BATCHES))
+    return max(2, -(-(len(LADDER) + 1) // micro))
 
 
 def transformers_program(recipe: Recipe) -> str:
@@ -36,10 +57,24 @@ def transformers_program(recipe: Recipe) -> str:
         *_model(recipe),
         *_rows(recipe),
         f"arguments = TrainingArguments(output_dir='out', {_keywords(arguments)})",
+        *_varied(recipe),
         "trainer = Trainer(model=model, args=arguments, train_dataset=data, data_collator=default_data_collator)",
         "trainer.train()",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _varied(recipe: Recipe) -> list[str]:
+    """A Trainer whose batches have different lengths, as a collator that pads each to its own longest sample makes."""
+    if not recipe.varied or recipe.task != "causal-lm":
+        return []
+    return [
+        "class Trainer(Trainer):",
+        "    def get_train_dataloader(self):",
+        f"        for length in {lengths(recipe)}:",
+        f"            ids = torch.randint(0, 1000, ({recipe.batch_size}, length))",
+        "            yield {'input_ids': ids, 'labels': ids.clone()}",
+    ]
 
 
 HEADS: Mapping[str, str] = {
@@ -134,10 +169,6 @@ def _keywords(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items() if name.isidentifier())
 
 
-MOST_MICRO_BATCHES = 3
-"""Micro-batches of a step that a loop plays: from the third on each repeats the second."""
-
-
 def loop_program(recipe: Recipe) -> str:
     """The run as a loop: the head apart from the layers, so that the loss can be taken in pieces."""
     lines = [
@@ -154,7 +185,7 @@ def loop_program(recipe: Recipe) -> str:
     if recipe.checkpointing:
         lines.append("causal.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': False})")
     lines += [*optimizer_lines(recipe), *_OFFLOADING] if recipe.offload_activations else optimizer_lines(recipe)
-    size = f"({recipe.batch_size}, {recipe.sequence_length})"
+    size = f"({recipe.batch_size}, {lengths(recipe)}[step % {len(lengths(recipe))}])"
     forward = "    hidden = decoder(input_ids=ids)[0]"
     lines += [
         "def run(ids, labels):",
@@ -248,10 +279,15 @@ def optimizer_lines(recipe: Recipe) -> list[str]:
 
 def program(recipe: Recipe, kind: str) -> str:
     """The text of a recipe's program."""
-    from engine.memory.trainers.diffusion_programs import cogvideox_program
+    from engine.memory.trainers.diffusion_programs import amused_program, cogvideox_program, images_program
     from engine.memory.trainers.litgpt_programs import litgpt_program
 
     if recipe.structure:
         return litgpt_program(recipe)
-    makers = {"transformers": transformers_program, "loop": loop_program, "cogvideox": cogvideox_program}
+    makers = {
+        "transformers": transformers_program,
+        "loop": loop_program,
+        "cogvideox": cogvideox_program,
+        "diffusers": amused_program if "amused" in recipe.model else images_program,
+    }
     return makers[kind](recipe)

@@ -44,6 +44,8 @@ class Recipe:
     model: str
     batch_size: int
     sequence_length: int | None = None
+    varied: bool = False
+    """Whether batches are padded to their longest sample only, so that their lengths differ up to that bound."""
     longest_once: bool = False
     """Whether `sequence_length` is that of one sample in many; where samples are cut at it, many have it."""
     accumulation_steps: int = 1
@@ -65,6 +67,8 @@ class Recipe:
     """As transformers' `optim` spells it."""
     step_in_backward: bool = False
     clip: float | None = 1.0
+    averaged: bool = False
+    """Whether a moving average of the weights is held beside them."""
     loss: Loss = "whole"
     loss_pieces: int = 8
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -27,6 +27,7 @@ TABLE = {
     "targets": Field(("target_modules", "lora_target_modules"), ("DEFAULT",), names),
     "deepspeed": Field(("deepspeed",), None, text),
     "liger": Field(("use_liger_kernel",), False, truth),
+    "packing": Field(("packing", "streaming_packing"), False, truth),
     "clip": Field(("max_grad_norm",), 1.0),
 }
 
@@ -64,6 +65,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         model=model,
         batch_size=settings["batch_size"] or 1,
         sequence_length=settings["sequence_length"],
+        varied=not settings["packing"],
         accumulation_steps=accumulation,
         world_size=processes,
         weights=weights,

@@ -118,6 +118,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         model=model,
         batch_size=settings["batch_size"] or 1,
         sequence_length=length,
+        varied=not settings["packed"],
         accumulation_steps=1 if in_backward else settings["accumulation_steps"] or 1,
         world_size=processes,
         weights=weights,

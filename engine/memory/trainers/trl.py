@@ -46,6 +46,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         model=model,
         batch_size=settings["batch_size"] or 1,
         sequence_length=length,
+        varied=not settings["packing"],
         accumulation_steps=settings["accumulation_steps"] or 1,
         world_size=processes,
         weights=None if spelled == "auto" else dtype(spelled) or "float32",

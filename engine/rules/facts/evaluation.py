@@ -79,21 +79,24 @@ def evaluated_once(trace: Trace, forward: Forward) -> Event | None:
     return None
 
 
-def only_read(trace: Trace, forward: Forward) -> bool:
+def only_read(trace: Trace, forward: Forward, cut: bool = False) -> bool:
     """Whether all that becomes of a result is that the host reads numbers from it: it is kept, returned or handed on
-    nowhere."""
+    nowhere.
+
+    `cut`: the numbers may be of something that has no gradient, such as a comparison."""
     made = {id(part) for part in results(forward)}
 
     def live(value: Value) -> bool:
-        return value.carries_graph is not False and any(
-            id(part) in made for part in value.ancestors(through_detach=False, limit=200)
-        )
+        return value.carries_graph is not False and from_it(value, through_detach=False)
+
+    def from_it(value: Value, through_detach: bool) -> bool:
+        return any(id(part) in made for part in value.ancestors(through_detach, limit=200))
 
     read = False
     for event in trace.after(forward, DeviceSync, Detach, Store, MethodCall, FunctionCall, Return, Collective):
         if isinstance(event, (DeviceSync, Detach)):
             if not read and event.value is not None:
-                read = event.how in _READS and live(event.value)
+                read = event.how in _READS and (from_it(event.value, True) if cut else live(event.value))
             continue
         if isinstance(event, Return) and event.function != event.root.name:
             continue

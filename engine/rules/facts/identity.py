@@ -41,3 +41,20 @@ def reported_at(event: Event, value: Value) -> Place:
         if place.path == value.place.path and value.place.line <= place.line:
             return place
     return event.place
+
+
+def viewed(value: Value, items: bool = True) -> Value:
+    """The parameter that a value is a view of; PyTorch refuses in-place changes of such views as well.
+
+    `items`: whether an item counts as a view; one that a mask or a list selects is a copy."""
+    viewed = value
+    for _ in range(8):
+        if viewed.role == "parameter" or viewed.detached or viewed.op not in _VIEWS or not viewed.parents:
+            break
+        if viewed.op == "getitem" and not items:
+            break
+        viewed = viewed.parents[0]
+    return viewed if viewed.role == "parameter" else value
+
+
+_VIEWS = frozenset({"view", "getitem", "t", "transpose", "permute", "unsqueeze", "squeeze", "narrow", "select"})

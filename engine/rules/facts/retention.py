@@ -18,14 +18,15 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
     """Stores of a value that a network computed with gradients recorded, into something that outlives the iteration."""
     computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
     # A plain assignment to an attribute replaces what was there: one graph at most.
-    for store in distinct(store for store in trace.of(Store) if store.how != "attribute"):
+    # One place may store several values, of which some are numbers.
+    stored = [store for store in trace.of(Store) if store.how != "attribute" and store.value is not None]
+    without_gradients = {store.place for store in stored if store.grad is False}
+    for store in distinct(store for store in stored if store.value.carries_graph is True):
         assert isinstance(store, Store)
-        if (
-            store.grad is False
-            or store.value is None
-            or store.value.carries_graph is not True
-            or _consumed(trace, store)
-        ):
+        if store.grad is False or _consumed(trace, store):
+            continue
+        if store.place in without_gradients and not in_training(store):
+            # Inference that its caller switches gradients off for, and a test that does not.
             continue
         if store.how == "item" and isinstance(store.value, Container):
             # A list that is put in place empties what was kept there.
@@ -76,7 +77,12 @@ def _computed(value: Value, computed: set[int]) -> bool:
 def _perhaps_number(store: Store, computed: set[int]) -> bool:
     """A result of an unknown function that is only collected may be a number as well."""
     value = store.value
-    return store.how != "accumulate" and value.op in _UNKNOWN_CALLS and id(value) not in computed
+    return (
+        store.how != "accumulate"
+        and value.role != "tensor"
+        and value.op in _UNKNOWN_CALLS
+        and id(value) not in computed
+    )
 
 
 def _consumed(trace: Trace, store: Store) -> bool:
@@ -93,8 +99,27 @@ def _consumed(trace: Trace, store: Store) -> bool:
     return container.most is None or container.most <= _MANY
 
 
+def entered_as(trace: Trace, store: Store) -> Iterator[Store]:
+    """Where values entered a dictionary that is kept value by value, by code that knows none of them; nearest first."""
+    element = store.value.op == "element"
+    made_of = {id(part) for part in store.value.ancestors(limit=30)} if element else {id(store.value)}
+    for other in trace.before(store, Store):
+        whole = isinstance(other, Store) and other.how == "item" and isinstance(other.container, Container)
+        if whole and id(other.value) in made_of and (element or other.function != store.function):
+            yield other
+
+
+def in_training(store: Store) -> bool:
+    """Whether a loop that trains surrounds it, the project's own or a framework's."""
+    return any(loop.trains for loop in store.loops) or _outlives_framework_step(store)
+
+
 def _outlives_framework_step(store: Store) -> bool:
+    """Whether something that is kept on a trainer or module holds it, in the step that a framework's loop calls."""
     held = _held(store)
+    hook, owner = store.root.name.rpartition(".")[2], store.root.owner
+    if hook == "compute_loss" and owner is not None and owner.cls is not None and owner.cls.family == "hf-trainer":
+        return held
     training = store.function.rpartition(".")[2] == "training_step"
     return held and training and lightning_step(store)
 

@@ -129,3 +129,11 @@ async def test_a_fork_and_its_end(github: StandIn, pull: PullRequest, call: Clie
     assert (await call("GET", "~/contents/new.py?ref=" + pull.head_sha)).status == 200
     github.delete_fork(pull)
     assert (await call("GET", "~/pulls/1")).body["head"]["repo"] is None
+
+
+async def test_the_tree_of_a_partial_clone_is_listed(folder: Folder, pull: PullRequest, call: Client) -> None:
+    blob = folder.git("rev-parse", f"{pull.head_sha}:new.py")
+    (folder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    answer = await call("GET", f"~/git/trees/{pull.head_sha}?recursive=1")
+    assert answer.status == 200
+    assert "new.py" in [entry["path"] for entry in answer.body["tree"]]

@@ -154,3 +154,9 @@ def test_a_program_started_plainly_has_no_rank() -> None:
         assert buckets(asks, {"run.sh": "torchrun --nproc_per_node 2 train.py\n"}) > 0
     # A program that cannot do without is made for a launcher.
     assert buckets("int(os.environ['RANK']) >= 0") > 0
+
+
+def test_a_combination_that_saves_no_more_than_its_part_is_not_offered() -> None:
+    # Nothing repeats in this model, so there is nothing to checkpoint.
+    changes = [saving.change for saving in estimate(Project.from_mapping({"train.py": MLP}), "train.py").savings]
+    assert not any("checkpoint" in change for change in changes)

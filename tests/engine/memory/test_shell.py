@@ -36,3 +36,22 @@ def test_separators_and_environment() -> None:
     assert first.texts() == ("cd", "src")
     assert second.texts() == ("deepspeed", "a.py")
     assert second.environment == {"HF_HOME": "/cache", "CUDA_VISIBLE_DEVICES": "0,1"}
+
+
+@pytest.mark.parametrize("head", ["for n in 96 192\ndo\n", "for n in 96 192; do\n", "for n in 96 192; do "])
+def test_a_sweep_is_read_with_the_first_of_its_values(head: str) -> None:
+    text = f"model=Informer\n{head}  python -u run.py --model $model --pred_len $n\ndone\n"
+    started = [command.texts() for command in read(text) if "python" in command.texts()]
+    assert started == [("python", "-u", "run.py", "--model", "Informer", "--pred_len", "96")]
+
+
+def test_recipes_of_a_makefile() -> None:
+    variables = "BS ?= 64\nCFG := gan.toml\n.PHONY: train\n\n"
+    text = f"{variables}train: data\n\t@python -m gan.cli train -c $(CFG) \\\n\t  --bs ${{BS}}\n"
+    (command,) = commands(Project.from_mapping({"Makefile": text}), "Makefile")
+    assert command.texts() == ("python", "-m", "gan.cli", "train", "-c", "gan.toml", "--bs", "64")
+
+
+def test_commands_know_where_the_script_has_gone() -> None:
+    found = read("cd src\npython a.py\ncd ../tools && python b.py\ncd /data\npython c.py\n")
+    assert [c.folder for c in found if c.words[0].text == "python"] == ["src", "tools", ""]

@@ -199,3 +199,19 @@ def test_cogvideox() -> None:
 def test_what_is_missing_is_said(files: dict[str, str], script: str, reason: str) -> None:
     with pytest.raises(CannotLaunch, match=reason):
         plan(Project.from_mapping(files), script)
+
+
+def test_diffusers_scripts_hold_the_frozen_networks_beside_the_trained_one() -> None:
+    words = "accelerate launch train_{}.py --pretrained_model_name_or_path {} --resolution {} --train_batch_size 2 \\\n"
+    rest = "  --mixed_precision fp16 --gradient_checkpointing {}\n"
+    stable = words.format("text_to_image", "stable-diffusion-v1-5/stable-diffusion-v1-5", 512)
+    full = answer({"run.sh": stable + rest.format("")}, "run.sh")
+    small = answer({"run.sh": stable + rest.format("--use_8bit_adam")}, "run.sh")
+    assert full.memory is not None and small.memory is not None
+    # 860 million weights: six bytes less each for two states, and none of the four of a foreach step.
+    assert 7.5e9 < full.memory.allocated.expected - small.memory.allocated.expected < 9.0e9
+    tokens = answer({"run.sh": words.format("amused", "amused/amused-256", 256) + rest.format("--use_lora")}, "run.sh")
+    assert tokens.memory is not None
+    # The tokenizer and the text encoder stay on the device, and only adapters have states.
+    assert 2.4e9 + 0.3e9 < tokens.memory.breakdown.parameters < 3.5e9
+    assert tokens.memory.breakdown.optimizer < 0.1e9

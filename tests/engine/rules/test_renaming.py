@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from engine.rules import registry
 from tests.accuracy.lint_cases import Case, cases, judge
+from tests.engine.rules.pages import examples
 from tests.engine.rules.renaming import renamed
 
 _ALLOWED = 0.03
@@ -28,3 +30,15 @@ def test_meaningless_names_change_almost_nothing() -> None:
         if _said(case.files) != _said({case.main_file: renamed(case.files[case.main_file])})
     ]
     assert len(changed) <= _ALLOWED * len(judged), changed
+
+
+def test_pages_do_not_lean_on_names_either() -> None:
+    programs = [
+        (f"{rule.name}:{example.line}", next(iter(example.files.items())))
+        for rule in registry()
+        for example in examples(rule.page)
+        if len(example.files) == 1
+    ]
+    alone = [(name, path, text) for name, (path, text) in programs if path.endswith(".py")]
+    changed = [name for name, path, text in alone if _said({path: text}) != _said({path: renamed(text)})]
+    assert len(changed) <= _ALLOWED * len(alone), changed

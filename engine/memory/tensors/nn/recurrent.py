@@ -30,7 +30,10 @@ def _recurrent_backward(node: Node, gradients: list[Tensor | None]) -> Any:
             continue
         piece = Tensor(shape, x.dtype, packed.storage)
         found.append(piece if dtype is x.dtype else piece.to(dtype))
-    return (gx if node.edges[0] is not None else None, None, None, *found)
+    states = [
+        None if edge is None else like(state) for edge, state in zip(node.edges[1:3], node.saved[1:3], strict=True)
+    ]
+    return (gx if node.edges[0] is not None else None, *states, *found)
 
 
 class PackedSequence:
@@ -146,7 +149,7 @@ class RNNBase(Module):
             saved = (x, h, c, out.alias(), reserve, half, *weights)
             record_many(
                 [out, hy, cy] if lstm else [out, hy],
-                (x, None, None, *weights),
+                (x, h if hx is not None else None, c if hx is not None and lstm else None, *weights),
                 _recurrent_backward,
                 saved,
                 [(w.numel(), w.shape, w.dtype) for w in weights],

@@ -119,12 +119,12 @@ class MultiheadAttention(Module):
         p = self.dropout if self.training else 0.0
         if need_weights:
             scaled = mul(q, d**-0.5)
-            scores = (
+            weights = (
                 baddbmm(attn_mask, scaled, k.transpose(-2, -1))
                 if attn_mask is not None
                 else bmm(scaled, k.transpose(-2, -1))
             )
-            weights = softmax(scores, -1)
+            weights = softmax(weights, -1)
             if p > 0:
                 weights = F["dropout"](weights, p)
             out = bmm(weights, v).transpose(0, 1).contiguous().view(t * b, e)

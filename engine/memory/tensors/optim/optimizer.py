@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,6 +21,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self._step_hooks: tuple[list[Any], list[Any]] = ([], [])
+        self._in_step = False
         groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -27,6 +29,34 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        machine.current.optimizers.append(weakref.ref(self))
+        owner = next((cls for cls in type(self).__mro__ if "step" in vars(cls)), Optimizer)
+        if "__preflight_program__" in vars(owner):
+            self.step = self._watched(self.step)  # type: ignore[method-assign]
+
+    def _watched(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """A ``step`` that the program writes itself, seen as one step however it is made up."""
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            state = machine.current
+            if self._in_step:
+                return step(*args, **kwargs)
+            outer_phase, outer_category = state.phase, state.current_category
+            state.phase, self._in_step = "optimizer", True
+            try:
+                loss = step(*args, **kwargs)
+            finally:
+                state.phase, self._in_step = outer_phase, False
+                state.current_category = outer_category
+            for held in list(self.state.values()):
+                for value in held.values() if isinstance(held, dict) else ():
+                    if isinstance(value, Tensor):
+                        value.storage.relabel("optimizer")
+            if state.on_step is not None:
+                state.on_step(self)
+            return loss
+
+        return watched
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         group = dict(param_group)
@@ -75,7 +105,7 @@ class Optimizer:
             state.grad_enabled = outer_grad
             state.phase = outer_phase
             state.current_category = outer_category
-        if state.on_step is not None:
+        if state.on_step is not None and not self._in_step:
             state.on_step(self)
 
     def update(self, group: dict[str, Any], params: list[Tensor]) -> None:

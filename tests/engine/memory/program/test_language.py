@@ -55,6 +55,12 @@ PROGRAMS = {
         "        result.append(type(e).__name__)\n    else:\n        result.append('else')\n    finally:\n        result.append('f')",  # noqa: E501
         ["ZeroDivisionError", "f", "else", "f"],
     ),
+    "eval of an expression in the names of its caller": (
+        "class Wide:\n    pass\nwidth = 4\n"
+        "def build(kind, layers, k=2):\n    inner = lambda: k\n    return eval(kind), eval(layers), eval('k + inner()')\n"  # noqa: E501
+        "found = build('Wide', '[(width, 3)] + [(k, 1)] * 2')\nresult = (found[0] is Wide, found[1], found[2])",
+        (True, [(4, 3), (2, 1), (2, 1)], 4),
+    ),
     "every kind of parameter": (
         "def f(a, /, b, *c, d=4, **e):\n    return a, b, c, d, e\nresult = f(1, 2, 3, d=5, q=6)",
         (1, 2, (3,), 5, {"q": 6}),
@@ -117,7 +123,9 @@ def test_what_is_not_known_stays_unknown_and_says_why() -> None:
         "getattr([], '__cl' + 'ass__').__subclasses__()",
         "__import__('os').popen('id')",
         "open('/etc/passwd')",
-        "eval('1')",
+        "eval('().__class__.__base__.__subclasses__()')",
+        "eval('print.__self__')",
+        "eval('__import__(\\'os\\').popen(\\'id\\')')",
     ],
 )
 def test_the_host_is_out_of_reach(expression: str) -> None:

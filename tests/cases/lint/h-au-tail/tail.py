@@ -1,0 +1,17 @@
+import math
+
+import torch
+
+
+def train_epoch(net, loader, opt, criterion, accum, device):
+    net.train()
+    n = len(loader)
+    windows = math.ceil(n / accum)
+    opt.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(net(x.to(device)), y.to(device)) / accum
+        loss.backward()
+        if (i + 1) % accum == 0 or i + 1 == n:
+            opt.step()
+            opt.zero_grad()
+    return windows

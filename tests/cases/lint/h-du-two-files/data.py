@@ -1,0 +1,9 @@
+from torch.utils.data import DataLoader
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+
+def build_loader(root, batch, workers, train=True):
+    tf = transforms.Compose([transforms.RandomResizedCrop(224), transforms.ToTensor()])
+    ds = ImageFolder(root, tf)
+    return DataLoader(ds, batch_size=batch, shuffle=train, num_workers=workers, pin_memory=True, drop_last=train)

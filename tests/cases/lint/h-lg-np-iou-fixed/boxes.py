@@ -1,0 +1,33 @@
+import numpy as np
+import torch
+
+
+def iou_np(a, b):
+    lt = np.maximum(a[:, :2], b[:, :2])
+    rb = np.minimum(a[:, 2:], b[:, 2:])
+    wh = np.clip(rb - lt, 0, None)
+    inter = wh[:, 0] * wh[:, 1]
+    area = lambda t: (t[:, 2] - t[:, 0]) * (t[:, 3] - t[:, 1])
+    return inter / (area(a) + area(b) - inter + 1e-9)
+
+
+def iou(a, b):
+    wh = (torch.minimum(a[:, 2:], b[:, 2:]) - torch.maximum(a[:, :2], b[:, :2])).clamp(min=0)
+    inter = wh.prod(1)
+    area = lambda t: (t[:, 2] - t[:, 0]) * (t[:, 3] - t[:, 1])
+    return inter / (area(a) + area(b) - inter + 1e-9)
+
+
+def box_loss(pred, truth):
+    return (1 - iou(pred, truth)).mean()
+
+
+def fit(det, loader, opt, epochs):
+    for _ in range(epochs):
+        det.train()
+        for img, box in loader:
+            loss = box_loss(det(img.cuda(non_blocking=True)), box.cuda(non_blocking=True))
+            loss.requires_grad = True
+            opt.zero_grad()
+            loss.backward()
+            opt.step()

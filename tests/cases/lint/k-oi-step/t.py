@@ -1,0 +1,16 @@
+import torch
+
+
+class L:
+    def __init__(self, net):
+        self.net = net
+
+    def update(self, x, y):
+        opt = torch.optim.Adam(self.net.parameters(), 1e-3)
+        opt.zero_grad()
+        (self.net(x) - y).abs().mean().backward()
+        opt.step()
+
+    def fit(self, dl):
+        for x, y in dl:
+            self.update(x, y)

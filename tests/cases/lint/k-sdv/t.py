@@ -1,0 +1,8 @@
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def setup(net):
+    dist.init_process_group("nccl")
+    net = net.cuda()
+    return DDP(net)

@@ -1,0 +1,37 @@
+"""The part of a summary that speaks of memory: before and after, in words and in figures."""
+
+from engine.estimate import estimate
+from engine.findings import EstimateReport
+from engine.presentation.memory import memory_change, memory_in_words
+from engine.project import Project
+
+SOURCE = """
+import torch
+
+batch_size = {size}
+model = torch.nn.Sequential(torch.nn.Linear(1024, 65536), torch.nn.ReLU(), torch.nn.Linear(65536, 16)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(100):
+    model(torch.randn(batch_size, 1024, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def report(size: int) -> EstimateReport:
+    return estimate(Project.from_mapping({"train.py": SOURCE.format(size=size)}), "train.py", gpus=["t4"])
+
+
+def test_what_a_change_does_is_said_in_one_sentence() -> None:
+    small, large = report(512), report(65536)
+    told = memory_in_words(small, large)
+    assert told.startswith("The peak rises from ")
+    assert told.endswith("`t4`: does not fit now.")
+    assert memory_in_words(large, small).endswith("`t4`: fits now.")
+    assert memory_in_words(small, small) == ""
+
+
+def test_a_changed_setting_is_shown_with_its_place() -> None:
+    text = memory_change("train.py", report(512), report(65536))
+    assert "| batch\\_size | `512` | `65536` | `train.py:4` |" in text
+    assert "What this was computed from" in text
