@@ -114,7 +114,9 @@ def check_text(
     if left_out:
         lines = "\n".join(f"- {code_span(path)}" for path in left_out[:50])
         more = f"\n- and {len(left_out) - 50} more" if len(left_out) > 50 else ""
-        parts.append(f"### Not read\n\nToo large, or beyond the limits of one review.\n\n{lines}{more}")
+        parts.append(
+            f"### Not read\n\nToo large, beyond the limits of one review, or missing on GitHub.\n\n{lines}{more}"
+        )
     if truncated:
         parts.append("GitHub did not list all files of this repository; findings may be missing where code is split.")
     if capped_files:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import gidgethub
 from cachetools import LRUCache
 
+from bot.github.errors import is_missing
 from bot.github.models import ChangedFile, Tree, TreeEntry
 from bot.github.repository import BLOBS_PER_QUERY, Repository
 from bot.review.selection import Selection, select
@@ -78,7 +79,12 @@ async def _fetch_batch(repository: Repository, shas: Sequence[str]) -> dict[str,
         if text is not None and text.whole and text.text is not None:
             contents[sha] = text.text
         else:
-            contents[sha] = await repository.blob(sha)
+            try:
+                contents[sha] = await repository.blob(sha)
+            except gidgethub.BadRequest as error:
+                if not is_missing(error):
+                    raise
+                # One file that GitHub lists and does not have is no reason to lose the review of all others.
     return contents
 
 
@@ -90,10 +96,11 @@ async def read_sides(
     base = select(base_tree.tree, frozenset(file.previous_filename or file.filename for file in changed))
     head = select(_with_changed(head_tree, changed), frozenset(file.filename for file in changed))
     contents = await blobs.fetch(repository, (*base.blobs.values(), *head.blobs.values()))
+    missing = [path for path, sha in head.blobs.items() if sha not in contents]
     return Sides(
         base=_contents(base, contents),
         head=_contents(head, contents),
-        left_out=head.left_out,
+        left_out=(*head.left_out, *missing),
         truncated=head_tree.truncated or base_tree.truncated,
         repository=f"{repository.owner}/{repository.name}",
     )

@@ -420,6 +420,7 @@ PREFIXES: dict[str, Effect] = {
     "torch_geometric.nn.": Effect("module"),
     "torchvision.datasets.": Effect("dataset", "torchvision"),
     "torchvision.transforms.": Effect("construct", "transform"),
+    "torchvision.models.feature_extraction.get_graph_node_names": Effect("plain"),
     "torchvision.models.": Effect("module", "library"),
     "segmentation_models_pytorch.": Effect("module", "library"),
     "timm.create_model": Effect("module", "library"),

@@ -36,6 +36,8 @@ _CALLED_BY_SYNTAX = frozenset(
     ["forward", "__call__", "__iter__", "__next__", "__getitem__", "__len__", "__enter__", "__exit__", "__init__"]
 )
 
+#: Inherited methods that are played again for one subclass.
+_TEMPLATES = 6
 #: Methods that a framework's own loop calls, by the family of their class.
 _FRAMEWORK_HOOKS = frozenset([("hf-trainer", "compute_loss")])
 _GIVEN_THE_MODEL = frozenset([("hf-trainer", "compute_loss"), ("hf-trainer", "training_step")])
@@ -52,6 +54,7 @@ class Interpreter(Loading):
         self.shared_instances = {}
         self.forwards = {}
         self.spent: dict[str, int] = {}
+        self.own_calls: dict[int, frozenset[str]] = {}
         self.forwards_by_class = {}
         self.dull = {}
         self.templates = {}
@@ -95,10 +98,46 @@ class Interpreter(Loading):
                 if is_called and not likely_called:
                     continue
                 self._run_root(function)
+        self._run_templates(paths)
         for cls in self.trace.classes:
             # A class whose methods were all reached still has a shape of its own that rules ask for.
             if cls.family in ("module", "lightning-module") and id(cls) not in self.shared_instances:
                 self._shared_instance(cls)
+
+    def _run_templates(self, paths: frozenset[str]) -> None:
+        """Inherited methods that call what a subclass defines, once more on the subclass: `run()` of a base class and
+        `compute_loss()` of the class that is trained with it."""
+        for cls in list(self.trace.classes):
+            if cls.path not in paths or not cls.project_bases or cls.family == "module":
+                continue
+            own = set(cls.methods)
+            played = 0
+            for base in list(cls.lineage())[1:]:
+                for name, method in base.methods.items():
+                    inherited = isinstance(method, FunctionValue) and name not in own and not name.startswith("__")
+                    if not inherited or played >= _TEMPLATES or not isinstance(method, FunctionValue):
+                        continue
+                    if self._calls_on_self(method) & own & set(base.methods):
+                        played += 1
+                        self._run_root(method, cls)
+                own |= set(base.methods)
+
+    def _calls_on_self(self, method: FunctionValue) -> frozenset[str]:
+        """The methods of its own object that a method calls."""
+        found = self.own_calls.get(id(method.node))
+        if found is None:
+            first = next(iter([*method.node.args.posonlyargs, *method.node.args.args]), None)
+            found = frozenset(
+                node.func.attr
+                for node in ast.walk(method.node)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and first is not None
+                and node.func.value.id == first.arg
+            )
+            self.own_calls[id(method.node)] = found
+        return found
 
     @staticmethod
     def _called_by_framework(function: FunctionValue) -> bool:
@@ -122,12 +161,14 @@ class Interpreter(Loading):
                 found.setdefault(name, set()).update(owners)
         return found
 
-    def _run_root(self, function: FunctionValue) -> None:
+    def _run_root(self, function: FunctionValue, subclass: ClassValue | None = None) -> None:
+        """Analyse a function or method by itself, on an instance of `subclass` where one is named."""
         self.reached.add(id(function.node))
         given = self.budget = min(ROOT_BUDGET, self._left_for(function.path))
         receiver: Value | None = None
         if function.owner is not None and function.kind_of_method != "static":
-            receiver = function.owner if function.kind_of_method == "class" else self._shared_instance(function.owner)
+            owner = subclass or function.owner
+            receiver = owner if function.kind_of_method == "class" else self._shared_instance(owner)
             if function.name == "__init__" and receiver is not function.owner:
                 return  # ran when the shared instance was made
         place = function.place

@@ -73,6 +73,11 @@ class Attributes(Machine):
             outer = outer.parent
         found = frame.globals.get(name)
         if found is not None:
+            if found.op == "unknown" and id(found) in self.late:
+                _, path, original = self.late[id(found)]
+                arrived = self.modules_loaded[path].get(original)
+                if arrived is not None and arrived.op != "unknown":
+                    frame.globals[name] = found = arrived
             return found
         if name in _BUILTINS:
             return External(place=self.root.place, name=name, op="external", qualified="builtins." + name)
@@ -163,6 +168,7 @@ class Attributes(Machine):
             made = self.make(node, "grad", (value,), role="tensor", detached="grad", of=value.of)
             self.set_attribute(value, name, made)
             made.member_of = value
+            value.use("grad")
             return made
         if name == "data":
             cut = self.make(node, "data", (value,), role="tensor", detached="data", of=value.of, shape=value.shape)

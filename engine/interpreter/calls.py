@@ -70,9 +70,6 @@ class Calls(Library):
             return result
         return self.opaque_call(callee, arguments, keywords, node, discarded)
 
-    def instantiate(self, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
-        raise NotImplementedError
-
     def opaque_call(
         self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool
     ) -> Value:

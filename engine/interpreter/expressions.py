@@ -201,6 +201,9 @@ class Expressions(Attributes):
             zero = zero or any(item.is_constant and item.constant in (0, -1) for item in others[0].elements())
             if zero and not left.divisor and left.op not in ("loop-index", "counter", "len", "size", "shape"):
                 about |= {"maybe-rank"}
+        if len(others) == 1 and _asks_whether_set(node.ops[0], others[0]):
+            # `rank != -1`, `rank is not None`: whether there are several processes, and not which of them this is.
+            about = (about - {"rank", "local-rank"}) | ({"maybe-rank"} if about else frozenset())
         result = self.make(node, "compare", (left, *others), detached="comparison", about=about)
         result.divisor = left.divisor
         if result.divisor:
@@ -526,3 +529,15 @@ _DISPATCH: dict[type[ast.expr], Callable[[Any, Any], Value]] = {
     ast.YieldFrom: Expressions._yield_from,
     ast.Call: Expressions._call,
 }
+
+
+def _asks_whether_set(op: ast.cmpop, right: Value) -> bool:
+    """Whether a comparison only tells ranks from what stands for none of them: None or a negative number."""
+    if not right.is_constant:
+        return False
+    limit = right.constant
+    if limit is None:
+        return isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq)
+    if not isinstance(limit, int) or isinstance(limit, bool):
+        return False
+    return (limit < 0 and not isinstance(op, ast.In | ast.NotIn)) or (limit == 0 and isinstance(op, ast.GtE | ast.Lt))

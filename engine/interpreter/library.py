@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.frameworks.effects import Effect
 from engine.frameworks.registry import call_effect
@@ -12,7 +12,7 @@ from engine.interpreter.builtin_calls import BuiltinCalls
 from engine.interpreter.state import join_values
 from engine.trace import events
 from engine.trace.places import Context
-from engine.trace.values import Choice, Constant, Container, External, FunctionValue, Value
+from engine.trace.values import Choice, ClassValue, Constant, Container, External, FunctionValue, Value
 
 
 def named(parameters: Sequence[str], arguments: Sequence[Value], keywords: dict[str, Value]) -> dict[str, Value]:
@@ -44,6 +44,9 @@ class Library(BuiltinCalls):
         raise NotImplementedError
 
     def created(self, module: Value, node: ast.AST) -> None:
+        raise NotImplementedError
+
+    def instantiate(self, cls: ClassValue, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         raise NotImplementedError
 
     def call_external(
@@ -96,6 +99,9 @@ class Library(BuiltinCalls):
         result.keywords = named((), arguments, keywords)
         if of:
             result.role = "parameters"
+        if any(option.role == "module" for argument in arguments for option in argument.options()):
+            # A report on a model, or a pass through it: which of them is the library's affair.
+            result.grad = None
         last = qualified.rsplit(".", 1)[-1]
         if qualified in ("os.environ.get", "os.getenv") and arguments and arguments[0].is_constant:
             return self.environment(str(arguments[0].constant), node)
@@ -130,7 +136,7 @@ class Library(BuiltinCalls):
             self.emit(
                 events.FrameworkTrainer, node, library="transformers", what="arguments", trainer=made, keywords=bound
             )
-        elif effect.detail in ("accelerator", "fabric"):
+        elif effect.detail in ("accelerator", "fabric") and not _one_device(k):
             self.emit(events.ProcessGroupInit, node, how=effect.detail)
         return made
 
@@ -608,6 +614,9 @@ class Library(BuiltinCalls):
             made = self.make(node, "tqdm", (inner,), made_by=qualified)
             made.role = "progress"
             return made
+        if isinstance(inner, ClassValue):
+            # `skip_init(Block, width)`: the class is handed over to be built.
+            return self.instantiate(inner, a[1:], k, node)
         return inner
 
     def _nullcontext(self, effect: Effect, qualified: str, a: list[Value], k: dict[str, Value],
@@ -732,6 +741,12 @@ class Library(BuiltinCalls):
         return made
 
     # ---- builtins ------------------------------------------------------------------------------------------------
+
+
+def _one_device(keywords: Mapping[str, Value]) -> bool:
+    """Whether a Fabric is asked for a single device: it starts no other process."""
+    devices = keywords.get("devices")
+    return devices is not None and devices.constant == 1 and "num_nodes" not in keywords
 
 
 def any_grad_source(value: Value) -> bool:

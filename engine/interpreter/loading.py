@@ -139,7 +139,11 @@ class Loading(Methods):
             if below is not None:
                 self.bind_import(name, Namespace(place=self.place(node), name=name, op="import", path=below))
             elif inside is not None or node.level:
-                self.bind_import(name, self.make(node, "unknown", name=name))
+                missing = self.make(node, "unknown", name=name)
+                if inside is not None and inside in self.modules_loaded:
+                    # Import cycles end here: the name is there once that file has run.
+                    self.late[id(missing)] = (missing, inside, alias.name)
+                self.bind_import(name, missing)
             else:
                 self.bind_import(name, self.library(dotted, node))
 

@@ -53,6 +53,8 @@ class Machine:
         self.budget = ROOT_BUDGET
         self.root = Root("script", "", "", Place("", 1))
         self.modules_loaded: dict[str, dict[str, Value]] = {}
+        #: Names that an import cycle left unbound: the value that stands for it, its file and its name there.
+        self.late: dict[int, tuple[Value, str, str]] = {}
         self.sources: dict[str, Module] = {}
         self._places: dict[int, Place] = {}
         #: Every value made, for what is worked out after the run.

@@ -206,6 +206,9 @@ class Methods(FrameworkMethods):
     def _module_method(self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Value:
         mode, place = self.mode_of(receiver)
         result = self.make(node, "call", (*a, *k.values(), receiver), callee=receiver)
+        if method == "generate":
+            # transformers' `GenerationMixin.generate` runs without gradients; other libraries' may not.
+            result.grad = None
         self.emit(
             events.Forward,
             node,

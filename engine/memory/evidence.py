@@ -6,10 +6,19 @@ from collections.abc import Iterable
 
 from hardware_catalog import Gpu
 
-FOLLOWED, LIBRARY, SHARDED, ASSUMED = "followed", "library", "sharded", "assumed"
-CLASSES = (FOLLOWED, LIBRARY, SHARDED, ASSUMED)
-"""Every operation was in the source or its libraries' published code; a library's step in mixed precision over half
-weights or adapters, whose copies change with its version; shards, whose order is the library's; anything assumed."""
+FOLLOWED, LIBRARY, VARIED, SHARDED, MASTERS = "followed", "library", "varied", "sharded", "masters"
+REMOTE, OLDER, ASSUMED = "remote", "older", "assumed"
+CLASSES = (FOLLOWED, LIBRARY, VARIED, SHARDED, MASTERS, REMOTE, OLDER, ASSUMED)
+"""What an estimate rests on, from the surest to the least:
+
+- followed: every operation was in the source or in its libraries' published code;
+- library: a library's step in mixed precision over half weights or adapters, whose copies change with its version;
+- varied: batches of many lengths, so that what is reserved depends on their order;
+- sharded: parts whose order of gathering is the library's;
+- masters: half weights trained under autocast, which many programs hold a second time in float32;
+- remote: code that lies beside the checkpoint and runs with libraries of its time;
+- older: a device that current builds of torch no longer run on, so that all libraries are of its time;
+- assumed: anything else that was taken without being known."""
 
 LIBRARY_STEP = "half weights or adapters are trained by the Trainer of transformers 5; other versions hold other copies"
 """The note of a run whose step is a library's."""
@@ -21,6 +30,15 @@ fine-tuning, 60 against 51 GiB) and one 1 % more (DINOv2 giant under torchao), s
 LENGTHS_DIFFER = "batches are padded to their longest sample: what is reserved depends on the order of their lengths"
 """The note of a run whose batches differ in length."""
 
+MASTERS_UNSEEN = "half weights are trained under autocast: no float32 masters are assumed"
+"""The note of a run that may hold its weights a second time."""
+
+OF_ITS_TIME = "runs with the libraries of its time, assumed to keep what current ones keep"
+"""Ends the note of a model whose code lies beside its checkpoint."""
+
+OLDER_LIBRARIES = "runs with older libraries only: attention is assumed to be eager, as theirs is"
+"""Ends the note of a device that current builds do not run on."""
+
 OLDEST_CURRENT = 7.5
 """Compute capability below which current builds of torch hold no kernels (CUDA 13 dropped Volta and older)."""
 
@@ -30,9 +48,19 @@ def class_of(confidence: str, notes: Iterable[str], sharding: object) -> str:
     if str(sharding).startswith(("fsdp", "zero")):
         return SHARDED
     said = list(notes)
-    if LIBRARY_STEP in said and not any(doubtful(note) for note in said):
+    if any(note.endswith(OLDER_LIBRARIES) for note in said):
+        return OLDER
+    if any(note.endswith(OF_ITS_TIME) for note in said):
+        return VARIED if LENGTHS_DIFFER in said else REMOTE
+    others = [note for note in said if note != MASTERS_UNSEEN]
+    unsure = any(doubtful(note) for note in others)
+    if LENGTHS_DIFFER in said:
+        return VARIED
+    if LIBRARY_STEP in said and not unsure:
         return LIBRARY
-    unknown = any(doubtful(note) or unmodelled(note) for note in said)
+    if len(others) < len(said) and not unsure:
+        return MASTERS
+    unknown = unsure or any(unmodelled(note) for note in said)
     followed = confidence == "high" or (confidence == "medium" and EAGER in said and not unknown)
     return FOLLOWED if followed else ASSUMED
 
@@ -50,5 +78,5 @@ def unmodelled(note: str) -> bool:
 def age_note(gpu: Gpu) -> str | None:
     """What is said of a device that only older libraries run on."""
     if gpu.compute_capability and float(gpu.compute_capability) < OLDEST_CURRENT:
-        return f"{gpu.name} runs with older libraries only: they are assumed to keep what current ones keep"
+        return f"{gpu.name} {OLDER_LIBRARIES}"
     return None

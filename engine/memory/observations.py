@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.adjustments import apply_to_model
-from engine.memory.evidence import LIBRARY_STEP
+from engine.memory.evidence import LIBRARY_STEP, MASTERS_UNSEEN
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -105,7 +105,7 @@ class Watcher:
         if self.autocast and self.interpreter.activity.steps == 0 and LIBRARY_STEP not in self.interpreter.notes:
             stepped = [p for group in getattr(optimizer, "param_groups", []) for p in group["params"]]
             if any(p.dtype.kind == 2 and p.dtype.itemsize == 2 for p in stepped):
-                self.interpreter.note("half weights are trained under autocast: no float32 masters are assumed")
+                self.interpreter.note(MASTERS_UNSEEN)
 
     def on_backward(self, moment: str) -> None:
         """A backward pass begins or ends."""

@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from engine.project.notebooks import Cell
@@ -41,6 +42,11 @@ class Module:
     cells: Sequence[Cell] = ()
     suppressions: Sequence[Suppression] = ()
     _first_lines: Sequence[int] = field(default=(), repr=False)
+
+    @cached_property
+    def _is_ascii(self) -> bool:
+        """Whether bytes and characters are the same all through."""
+        return self.text.isascii()
 
     @property
     def is_notebook(self) -> bool:
@@ -84,6 +90,8 @@ class Module:
         end_line = getattr(node, "end_lineno", None) or line
         start_offset: int = getattr(node, "col_offset", 0)
         end_offset: int = getattr(node, "end_col_offset", None) or start_offset
+        if self._is_ascii:
+            return Span(line, start_offset + 1, end_line, end_offset + 1)
         return Span(line, self.column(line, start_offset), end_line, self.column(end_line, end_offset))
 
     def source(self, node: ast.AST) -> str:

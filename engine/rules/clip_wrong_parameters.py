@@ -10,6 +10,8 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, ClipGradients, OptimizerStep
 
+_ALTERNATIVES = 3
+
 
 @rule("PF213", "clip-wrong-parameters", "error", "Gradients of another model are clipped")
 def check(trace: Trace) -> Iterator[Draft]:
@@ -19,6 +21,9 @@ def check(trace: Trace) -> Iterator[Draft]:
             assert isinstance(clip, ClipGradients)
             following = [step for step in steps if step.index > clip.index]
             if not clip.of or clip.measures_only or not following:
+                continue
+            if len({identity for module in clip.of for identity in identities(module)}) > _ALTERNATIVES:
+                # What several paths leave in one attribute.
                 continue
             clipped = identities(*clip.of)
             held = [modules_behind(step.optimizer) for step in steps]
@@ -66,6 +71,10 @@ def _holds(step: OptimizerStep, module: Value) -> bool:
 def _related(module: object, step: OptimizerStep) -> bool:
     """Whether one is a part of the other."""
     held = modules_behind(step.optimizer)
+    name = module.name  # type: ignore[attr-defined]
+    if name and any(option.name == name for part in step.optimizer.origin.of for option in part.options()):
+        # The same attribute, read at two moments.
+        return True
     value = module
     for _ in range(8):
         if value is None:

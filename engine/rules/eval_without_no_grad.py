@@ -12,6 +12,7 @@ from engine.rules.facts.evaluation import (
     frozen,
     inputs_want_gradients,
     only_read,
+    taken_by_numpy,
     trains_nothing,
 )
 from engine.rules.facts.retention import kept_graphs
@@ -112,4 +113,5 @@ def _records(forward: Forward) -> bool:
         and forward.output.carries_graph is not False
         and not frozen(forward.module)
         and not inputs_want_gradients(forward)
+        and not taken_by_numpy(forward.output)
     )

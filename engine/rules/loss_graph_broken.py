@@ -324,7 +324,8 @@ def _leaf(loss: Value) -> Value | None:
         if value.op in ("call", "method-call", "forward-result"):
             return None
         if value.requires_grad and value.op in _REWRAPS and value.parents:
-            return value
+            # Where its gradient is read, the leaf is what the program asks for.
+            return value if "grad" not in value.uses else None
     return None
 
 

@@ -24,6 +24,7 @@ from engine.trace.events import (
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _adapted_later(trace)
     yield from _left_out(trace)
+    yield from _lost_group(trace)
     for created in trace.of(OptimizerCreated):
         held = modules_behind(created.optimizer)
         if not held:
@@ -106,6 +107,43 @@ def _left_out(trace: Trace) -> Iterator[Draft]:
 
 
 _HANDS_OUT = frozenset({"parameters", "named_parameters", "modules", "children", "requires_grad_", "load_state_dict"})
+
+
+def _lost_group(trace: Trace) -> Iterator[Draft]:
+    """A group that is filled like one that the optimizer gets, and that is not handed to it."""
+    handed = {part for created in trace.of(OptimizerCreated) for part in _containers(created.parameters)}
+    for created in trace.of(OptimizerCreated):
+        filled = [
+            store
+            for store in trace.of(Store)
+            if store.root is created.root
+            and store.function == created.function
+            and store.index < created.index
+            and store.how == "append"
+            and store.value.role == "parameter"
+            and store.container is not None
+        ]
+        alike = {store.target for store in filled if id(store.container) in handed}
+        lost = next((s for s in filled if id(s.container) not in handed and s.target in alike), None)
+        if lost is not None:
+            yield Draft(
+                created.place,
+                f"A group of parameters collected in `{lost.target}` is not among those that this optimizer gets; "
+                "they are never updated.",
+                (Step(lost.place, "collected here"),),
+            )
+
+
+def _containers(value: Value | None) -> set[int]:
+    """All containers that a value is, or holds at any depth."""
+    found: set[int] = set()
+    queue = [value] if value is not None else []
+    while queue and len(found) < 400:
+        part = queue.pop()
+        if id(part) not in found:
+            found.add(id(part))
+            queue += [*part.elements(), *part.options(), *part.parents]
+    return found
 
 
 def _freezes(change: RequiresGradChange, module: Value) -> bool:

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from engine.rules.facts.distributed import distributed_by, from_rank
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
-from engine.trace.events import Event, FrameworkTrainer, FunctionCall, Save, Store
+from engine.trace.events import Event, FrameworkTrainer, FunctionCall, ProcessGroupInit, Save, Store
 
-_ONE_RANK = re.compile(r"rank|master|main|primary|leader|gpu|node|process|(?<![%\d] )\b\w+ == 0", re.IGNORECASE)
+_ONE_RANK = re.compile(
+    r"rank|master|main|primary|leader|gpu|node|process|fabric|accelerator|distributed|parallel|\bddp\b"
+    r"|(?<![%\d] )\b\w+ == 0",
+    re.IGNORECASE,
+)
 _COLLECTIVE = frozenset({"fsdp", "deepspeed"})
 
 
@@ -62,6 +66,9 @@ def _other_files(trace: Trace) -> Iterator[Draft]:
         launched = distributed_by(trace, call)
         around: list[Event] = list(trace.family(call))
         if launched is None or launched not in around or launched.index > call.index:
+            continue
+        if isinstance(launched, ProcessGroupInit) and launched.how != "init_process_group":
+            # A framework's launch may start one process as well as several.
             continue
         what = "writes this file" if call.name in _WRITES else "fetches this file to the same place"
         yield Draft(

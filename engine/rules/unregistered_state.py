@@ -39,6 +39,9 @@ def check(trace: Trace) -> Iterator[Draft]:
             if kind == "tensor":
                 yield from _plain_tensor(trace, attribute, value, defined)
                 continue
+            layers = [part for option in value.options() for part in option.elements()]
+            if kind == "module" and layers and not any(_has_state(part) for part in layers):
+                continue
             what = "layers" if kind == "module" else "parameters"
             remedy = "nn.ModuleList" if kind == "module" else "nn.ParameterList"
             yield Draft(
@@ -57,6 +60,13 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "are new each time. Build it in `__init__`.",
                 fix=built_once(created.place),
             )
+
+
+def _has_state(module: Value) -> bool:
+    """Whether a module may hold parameters or buffers: one that only computes loses nothing outside of a ModuleList."""
+    if module.role != "module":
+        return True
+    return module.has_parameters is not False or any(part.buffer for part in module.attributes.values())
 
 
 def _everything(values: object) -> set[int]:

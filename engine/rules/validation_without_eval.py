@@ -92,7 +92,8 @@ def _forced(trace: Trace) -> Iterator[Draft]:
         whole = next((defined for defined in trace.of(ModuleDefined) if defined.cls.name == cls), None)
         if whole is None or not any(same(change.module, held) for held in whole.instance.attributes.values()):
             continue
-        if has_mode_layers(change.module) is False:
+        if has_mode_layers(change.module) is False and "annotated" not in change.module.origin.uses:
+            # A class that only an annotation names may stand for others that derive from it.
             continue
         yield Draft(
             change.place,

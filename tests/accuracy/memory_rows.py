@@ -1,8 +1,9 @@
 """Memory cases and how an estimate is held against one.
 
 A row has an `id`, the `quantity` it states (allocated, reserved, occupied, or a verdict), `value_bytes`, the files of
-the program and its `entry`. Rows of `simulated`, `projects` and `real_models` come from a real autograd run on fake
-tensors (torch 2.13, transformers 5.24); rows of `measured` were measured on real GPUs, each with its `origin`.
+the program and its `entry`. Rows of `simulated`, `projects`, `written` (scripts and small repositories for mechanisms
+that the others lack) and `real_models` come from a real autograd run on fake tensors (torch 2.13, transformers 5.24);
+rows of `measured` were measured on real GPUs, each with its `origin`.
 """
 
 from __future__ import annotations
@@ -33,15 +34,25 @@ class Outcome:
     covered: bool = False
     width: float = 0.0
     parameters_right: bool | None = None
+    value: int = 0
+    low: int = 0
+    high: int = 0
+    origin: str = ""
+    stated: bool = True
     verdict: str = "unknown"
     outcome: str = ""
     note: str = ""
 
 
 def rows(source: str) -> Iterator[dict[str, Any]]:
-    """The rows of one file, as written."""
-    for line in (ROWS / f"{source}.jsonl").read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)
+    """The rows of one file, as written; those of `native` are measured ones that start from a trainer's own files."""
+    native = source == "native"
+    for line in (ROWS / f"{'measured' if native else source}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if not native:
+            yield row
+        elif row.get("native_entry"):
+            yield {**row, "entry": row["native_entry"]}
 
 
 def hold(row: dict[str, Any], source: str) -> Outcome:
@@ -69,6 +80,12 @@ def hold(row: dict[str, Any], source: str) -> Outcome:
         covered=got.low <= value <= got.high,
         width=(got.high - got.low) / max(1, got.expected),
         parameters_right=right,
+        value=value,
+        low=got.low,
+        high=got.high,
+        # Rows of one table of figures stand together; simulated ones are each their own.
+        origin=str(row.get("origin") or row["id"]),
+        stated="counter-not-stated" not in row.get("tags", ()),
     )
 
 

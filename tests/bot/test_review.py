@@ -267,6 +267,45 @@ async def test_a_tree_that_github_cuts_short_still_gives_the_changed_files(bench
     assert "did not list all files" in (bench.github.checks[0].text or "")
 
 
+async def test_a_file_that_github_lists_and_does_not_have_is_named_and_the_rest_reviewed(bench: Bench) -> None:
+    bench.folder.commit({"lost.py": "import torch\n"})
+    pull = bench.open({"train.py": BUGGY})
+    blob = bench.folder.git("rev-parse", f"{pull.head_sha}:lost.py")
+    (bench.folder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert check.conclusion == "failure"
+    assert "`lost.py`" in (check.text or "")
+    assert len(bench.github.review_comments) == 1
+
+
+async def test_links_are_not_followed_and_a_configuration_that_grows_is_refused(bench: Bench) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9))
+    bench.folder.commit({".github/preflight.yml": bomb + "gpus: *a8\n"}, "main")
+    (bench.folder.path / "linked.py").symlink_to("/etc/hostname")
+    pull = bench.open({"train.py": BUGGY})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert (check.status, check.conclusion) == ("completed", "failure")
+    assert len(check.text or "") < 5_000
+    ((sides, _),) = bench.analyst.calls
+    assert "linked.py" not in sides.head
+
+
+async def test_a_pull_request_whose_fork_is_gone_is_reviewed(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.github.delete_fork(pull)
+
+    await bench.review(pull)
+
+    assert len(bench.github.review_comments) == 1
+
+
 async def test_a_fork_is_read_through_the_base_repository(bench: Bench) -> None:
     bench.folder.commit({"train.py": BUGGY}, "feature")
     pull = bench.github.open_pull(bench.repository, base="main", head="feature", fork=True)

@@ -55,6 +55,7 @@ HOMES: dict[str, str] = {
     "torchao": "torchao",
     "einops": "einops",
     "einx": "einx",
+    "mamba_ssm": "mamba_ssm",
     "click": "command_line",
     "typer": "command_line",
     "fire": "command_line",

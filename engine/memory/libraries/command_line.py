@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 class Default:
-    """A parameter's declared default: `typer.Option(8)`."""
+    """A parameter's declared default: `typer.Option(8, "--batch", "-b")`; `names` are those of the command line."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, *names: Any) -> None:
         self.value = None if value is ... else value
+        self.names = tuple(
+            part.lstrip("-").replace("-", "_") for name in names if isinstance(name, str) for part in name.split("/")
+        )
 
 
 def call_with_options(interpreter: Interpreter, function: Any, options: dict[str, Any]) -> Any:
@@ -35,6 +38,9 @@ def call_with_options(interpreter: Interpreter, function: Any, options: dict[str
         defaults.update(target.preflight_keyword_defaults)
         for name, value in defaults.items():
             values.setdefault(name, value.value if isinstance(value, Default) else value)
+            for other in value.names if isinstance(value, Default) else ():
+                if other in given:
+                    given[name] = given[other]
     for name, text in given.items():
         if name in names:
             known = values.get(name)
@@ -146,7 +152,7 @@ def _typer(interpreter: Interpreter) -> dict[str, Any]:
     return {
         "Typer": Typer,
         "run": lambda function: call_with_options(interpreter, function, {}),
-        "Option": lambda value=None, *a, **k: Default(value),
+        "Option": lambda value=None, *names, **k: Default(value, *names),
         "Argument": lambda value=None, *a, **k: Default(value),
         "echo": lambda *a, **k: None,
     }

@@ -53,7 +53,28 @@ def _equipped(interpreter: Interpreter, found: architectures.ModelClass) -> Any:
     base.from_pretrained = classmethod(from_pretrained)
     base.add_adapter = add_adapter
     base.save_pretrained = lambda self, *args, **options: None
+    base.from_config = classmethod(lambda cls, values, **options: cls(**{**_plain(values), **options}))
     return kind
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    return values.to_dict() if isinstance(values, published.PretrainedConfig) else dict(values)
+
+
+def _buildable(interpreter: Interpreter, found: architectures.ModelClass) -> Any:
+    """The class as a program calls it: with the values of its configuration as keywords."""
+    built: dict[str, Any] = interpreter.state.setdefault("diffusers classes", {})
+    if found.name not in built:
+        kind = _equipped(interpreter, found)
+
+        def initialise(self: Any, config: Any = None, **values: Any) -> None:
+            if config is None:
+                merged = architectures.configuration(found.model_type, values)
+                config = published.PretrainedConfig(**{**merged, "model_type": found.model_type})
+            kind.__init__(self, config)
+
+        built[found.name] = type(found.name, (kind,), {"__init__": initialise})
+    return built[found.name]
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:
@@ -63,7 +84,7 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         found = architectures.find_class(name)
         family = architectures.family(found.model_type) if found is not None else None
         if found is not None and family is not None and family.library == "diffusers":
-            return _equipped(interpreter, found)
+            return _buildable(interpreter, found)
         return provide(interpreter, f"{dotted}.{name}") if name.islower() else None
 
     return Namespace(dotted, {"__name__": dotted}, missing=missing)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import architectures
 from engine.memory.adjustments import changes_of
+from engine.memory.evidence import OF_ITS_TIME, OLDEST_CURRENT
 from engine.memory.program.files import is_file, read_text
 from engine.memory.program.frames import Frame
 from engine.memory.program.functions import Code
@@ -211,7 +212,7 @@ def find_configuration(interpreter: Interpreter, name: Any, options: Mapping[str
     if checkpoint is not None:
         interpreter.state["model name"], interpreter.state["model evidence"] = name, "catalogue"
         if checkpoint.model_type in OF_THEIR_TIME:
-            interpreter.note(f"{name} runs with the libraries of its time, assumed to keep what current ones keep")
+            interpreter.note(f"{name} {OF_ITS_TIME}")
         config = make_config(checkpoint.model_type, {**_nested(checkpoint, overrides)})
         config.name_or_path = config._name_or_path = name
         config.architectures = [checkpoint.architecture]
@@ -269,6 +270,9 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
     override = interpreter.state.get("overrides", {}).get("attention")
     if override in ("sdpa", "eager", "flash_attention_2"):
         attention = override
+    if attention is None and interpreter.device.compute < 10 * OLDEST_CURRENT:
+        # transformers took up scaled_dot_product_attention from 4.36 on, for most families later.
+        attention = "eager"
     if isinstance(attention, str):
         config._attn_implementation = attention
         for inner in vars(config).values():

@@ -285,6 +285,10 @@ class Interpreter:
         prefix = name.replace(".", "/") + "/"
         return any(path.startswith(prefix) and path.endswith(".py") for path in self.project.paths())
 
+    def load_path(self, path: str, name: str) -> Any:
+        """The module of one file of the project, by its path, under the name that the program gives it."""
+        return self._load_file(path, name, 0)
+
     def _load_file(self, path: str, name: str, level: int) -> Any:
         key = f"file:{path}"
         if key in self.modules:

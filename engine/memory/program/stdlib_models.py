@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.attributes import plain_name, read
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
+from engine.memory.program.files import project_path
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.operators import BY_NAME
 from engine.memory.program.stdlib_introspection import make_dataclasses, make_functools, make_inspect, make_typing
@@ -376,9 +377,28 @@ def _importlib(interpreter: Interpreter) -> dict[str, Any]:
         except Exception:
             return None
 
+    def spec_from_file_location(name: Any, location: Any = None, **kwargs: Any) -> Any:
+        path = project_path(interpreter, location)
+        if not isinstance(name, str) or not interpreter.project.exists(path):
+            return None
+        # The file runs when its module is made: what a program does with the loader in between shows nothing.
+        return SimpleNamespace(name=plain_name(name), origin=path, loader=SimpleNamespace(exec_module=_nothing))
+
+    def module_from_spec(spec: Any) -> Any:
+        if isinstance(spec, Unknown) or spec is None:
+            return Unknown("a module whose file is not known")
+        return interpreter.load_path(spec.origin, spec.name)
+
     return {
         "import_module": import_module,
-        "util": Namespace("importlib.util", {"find_spec": find_spec}),
+        "util": Namespace(
+            "importlib.util",
+            {
+                "find_spec": find_spec,
+                "spec_from_file_location": spec_from_file_location,
+                "module_from_spec": module_from_spec,
+            },
+        ),
         "metadata": Namespace(
             "importlib.metadata", {"version": lambda name: "9999.0", "PackageNotFoundError": ImportError}
         ),

@@ -398,6 +398,10 @@ def _softmax_backward(node: Node, g: Tensor) -> Any:
     return (like(result, node.context[1]),)
 
 
+OLDEST_CURRENT = 75
+"""Architecture (sm) before which a device is run with libraries of its time; see `engine.memory.evidence`."""
+
+
 def softmax_like(x: Tensor, dim: int, dtype: DType | None, autocast: bool = True) -> Tensor:
     """softmax and log_softmax: the output is saved. A half input with dtype=float32 is converted inside the kernel."""
     if dtype is None and autocast and _accumulation_dtype(x) is not x.dtype:
@@ -413,7 +417,9 @@ def softmax_like(x: Tensor, dim: int, dtype: DType | None, autocast: bool = True
     if x.strides is not None:
         x = x.alias() if not x.requires_grad else x
     if x.requires_grad and machine.current.grad_enabled:
-        record(out, (x,), _softmax_backward, (saved_output(out),), (dim, x.dtype))
+        # Until torch 1.11 the input was kept beside the output, for its dtype alone.
+        kept = (saved_output(out), x) if machine.current.compute < OLDEST_CURRENT else (saved_output(out),)
+        record(out, (x,), _softmax_backward, kept, (dim, x.dtype))
     return out
 
 

@@ -54,6 +54,12 @@ def inputs_want_gradients(forward: Forward) -> bool:
     return any(ancestor.requires_grad for value in values for ancestor in value.ancestors(limit=200))
 
 
+def taken_by_numpy(*values: Value) -> bool:
+    """Whether NumPy is handed one of these as it is, or a list of it: it refuses tensors that carry a graph, so there
+    is none."""
+    return any(use.startswith("arg:numpy.") for value in values for use in value.uses)
+
+
 def evaluated_once(trace: Trace, forward: Forward) -> Event | None:
     """What trains a module that a function puts into evaluation mode and calls once, outside of a loop of its
     own: a test on one graph or one batch."""

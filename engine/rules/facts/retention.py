@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.evaluation import taken_by_numpy
 from engine.rules.facts.identity import distinct
 from engine.rules.facts.training import lightning_step
 from engine.trace import Container, Loop, Trace, Value
-from engine.trace.events import Backward, Forward, LossCall, Store
+from engine.trace.events import Backward, Forward, LossCall, Return, Store
 
 _HANDFUL = 64
 _MANY = 1000
@@ -37,6 +38,8 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
         if not own and not _outlives_framework_step(store):
             continue
+        if _for_the_caller(trace, store):
+            continue
         if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
             yield store
 
@@ -54,6 +57,26 @@ def _few(trace: Trace, loop: Loop, store: Store) -> bool:
     if _inside_module(trace, store):
         return True
     return loop.count is not None and loop.count <= _HANDFUL
+
+
+def _for_the_caller(trace: Trace, store: Store) -> bool:
+    """A function that trains and evaluates nothing returns what it collected: its caller may want the graphs."""
+    kept = store.container
+    if any(loop.trains for loop in store.loops) or not isinstance(kept, Container) or kept.held_as:
+        return False
+    if any(forward.mode == "eval" for forward in trace.within(store.loops[-1], Forward)):
+        return False
+    return any(
+        any(part is kept for value in _returned(event) for part in value.ancestors(limit=200))
+        for event in trace.after(store, Return)
+        if event.function == store.root.name
+    )
+
+
+def _returned(event: Return) -> tuple[Value, ...]:
+    """What a function returns, with the fields of an object that it returns."""
+    options = event.value.options() if event.value is not None else ()
+    return (*options, *(field for option in options for field in option.attributes.values()))
 
 
 def _inside_module(trace: Trace, store: Store) -> bool:
@@ -86,7 +109,9 @@ def _perhaps_number(store: Store, computed: set[int]) -> bool:
 
 
 def _consumed(trace: Trace, store: Store) -> bool:
-    """Whether a later backward needs the graph that is kept."""
+    """Whether a later backward needs the graph that is kept, or there can be none."""
+    if taken_by_numpy(store.value, *(value for value in (store.container, store.result) if value is not None)):
+        return True
     if store.value.feeds_backward and store.crossing and _backward_after(trace, store):
         return True
     kept = [store.result, store.container]

@@ -127,3 +127,27 @@ def test_half_weights_under_autocast_and_old_devices_are_doubted() -> None:
 
 def test_a_card_named_by_its_size_is_the_one_that_leaves_least() -> None:
     assert estimated(HOOKED, "24GB GPU").targets[0].usable_bytes <= 23.2 * (1 << 30)
+
+
+BERT = """
+import torch
+from transformers import AutoModelForSequenceClassification
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", num_hidden_layers=2).to("cuda")
+model.train()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    ids = torch.zeros(4, 512, dtype=torch.long, device="cuda")
+    model(input_ids=ids, labels=torch.zeros(4, dtype=torch.long, device="cuda")).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_device_of_another_time_runs_its_libraries() -> None:
+    old, new = estimated(BERT, "v100-sxm2-16gb"), estimated(BERT, "t4")
+    assert old.memory is not None and new.memory is not None
+    scores = 4 * 12 * 512 * 512 * 4
+    # Eager attention: the scores that softmax took, what it gave, what dropout left, and its mask of a byte each.
+    assert old.memory.allocated.expected - new.memory.allocated.expected > 2 * (3 * scores + scores // 4) - 20 * MIB
+    assert old.memory.breakdown.device_context == 1343 * MIB
+    assert old.confidence == "medium"

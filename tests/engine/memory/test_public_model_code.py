@@ -151,3 +151,33 @@ sizes["a"].append(16)
 model = nn.Linear(sizes["a"][0], 4).cuda()
 """
     assert follow(model, "4, 16").model.parameters == 16 * 4 + 4
+
+
+def test_mamba_takes_less_with_fused_kernels_than_step_by_step() -> None:
+    """Four float32 tensors of (batch, width, length, state) a layer are what the fused kernels never make."""
+    fused = "from mamba_ssm import Mamba\nmodel = nn.Sequential(*[Mamba(d_model=128) for _ in range(4)]).cuda()"
+    stepped = """
+from transformers import MambaConfig
+from transformers.models.mamba.modeling_mamba import MambaMixer
+config = MambaConfig(hidden_size=128)
+model = nn.Sequential(*[MambaMixer(config, layer) for layer in range(4)]).cuda()
+"""
+    one, other = follow(fused, "2, 512, 128"), follow(stepped, "2, 512, 128")
+    assert one.model.parameters == other.model.parameters == 4 * 116_480
+    state = 2 * 256 * 512 * 16 * 4
+    assert allocated(other) - allocated(one) > 4 * 3 * state
+
+
+def test_diffusers_models_are_built_from_keywords() -> None:
+    model = """
+from diffusers import DiTTransformer2DModel
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.dit = DiTTransformer2DModel(num_layers=2, num_attention_heads=2, attention_head_dim=32)
+    def forward(self, x):
+        step = torch.zeros(x.shape[0], dtype=torch.long, device=x.device)
+        return self.dit(x, timestep=step, class_labels=step).sample
+model = Net().cuda()
+"""
+    assert allocated(follow(model, "2, 4, 32, 32")) > 0

@@ -215,3 +215,16 @@ def test_diffusers_scripts_hold_the_frozen_networks_beside_the_trained_one() -> 
     # The tokenizer and the text encoder stay on the device, and only adapters have states.
     assert 2.4e9 + 0.3e9 < tokens.memory.breakdown.parameters < 3.5e9
     assert tokens.memory.breakdown.optimizer < 0.1e9
+
+
+SWIFT = "swift sft --model_type yi-6b-chat --dataset d --max_length 1024 --lora_rank 8 --packing {}\n"
+
+
+def test_batches_of_many_lengths_reserve_more_than_they_hold() -> None:
+    varied, packed = (answer({"run.sh": SWIFT.format(word)}, "run.sh") for word in ("false", "true"))
+    assert varied.memory is not None and packed.memory is not None
+    assert varied.configuration["sequence_length"].value == packed.configuration["sequence_length"].value == 1024
+    live, same = varied.memory.allocated.expected, packed.memory.allocated.expected
+    assert abs(live / same - 1) < 0.01
+    assert varied.memory.breakdown.allocator_slack > 2 * packed.memory.breakdown.allocator_slack
+    assert varied.memory.reserved.high / live > packed.memory.reserved.high / same

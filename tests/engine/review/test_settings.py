@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import yaml
+
 from engine.project import Project
 from engine.settings import Settings, load_settings, parse_settings
 
@@ -56,3 +60,11 @@ def test_a_repository_stands_on_its_organisation() -> None:
     project = Project.from_mapping({".github/preflight.yml": "memory: false\n"})
     loaded = load_settings(project, organisation_yaml="fail-on: never\nmemory: true\n")
     assert loaded.settings.fail_on == "never" and not loaded.settings.memory
+
+
+def test_the_readme_shows_every_key_and_no_other() -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    example = text.split("```yaml\n", 1)[1].split("```", 1)[0]
+    loaded = parse_settings(example)
+    assert not loaded.problems
+    assert set(yaml.safe_load(example)) == set(Settings.model_fields)

@@ -159,3 +159,12 @@ def test_hostile_sizes_end_the_run(source: str) -> None:
 def test_endless_recursion_is_the_programs_own_error() -> None:
     with pytest.raises(RecursionError):
         run("def f():\n    return f()\nf()")
+
+
+def test_a_module_is_loaded_from_the_path_of_its_file() -> None:
+    source = (
+        "import importlib.util, os\n"
+        "spec = importlib.util.spec_from_file_location('conf', os.path.dirname(__file__) + 'confs/a.py')\n"
+        "conf = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(conf)\nresult = conf.batch\n"
+    )
+    assert run(source, files={"confs/a.py": "batch = 512\n"}) == 512
