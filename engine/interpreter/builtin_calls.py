@@ -103,6 +103,8 @@ class BuiltinCalls(Statements):
             queue = self._built_list("list", a[:1], node)
             if isinstance(queue, Container):
                 queue.bounded = limit is not None and not (limit.is_constant and limit.constant is None)
+                if limit is not None and isinstance(limit.constant, int):
+                    queue.most = limit.constant
                 return queue
         return None
 

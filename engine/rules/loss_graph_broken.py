@@ -8,7 +8,7 @@ from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.training import lightning_step
 from engine.rules.remedies.detaching import attached
 from engine.rules.rule import Draft, rule
-from engine.trace import Choice, Container, Step, Trace, Value
+from engine.trace import Choice, Container, Place, Step, Trace, Value
 from engine.trace.events import (
     AutogradGrad,
     Backward,
@@ -72,6 +72,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _returned_without_graph(trace)
     yield from _never_backward(trace)
     yield from _only_detached(trace, detaches)
+    yield from _stepped_on_nothing(trace, detaches)
 
 
 _CUTS = {
@@ -212,6 +213,39 @@ def _only_detached(trace: Trace, detaches: list[Detach]) -> Iterator[Draft]:
             (Step(forward.place, "computed here"), Step(backwards[-1].place, "back-propagated here")),
         )
         return
+
+
+def _stepped_on_nothing(trace: Trace, detaches: list[Detach]) -> Iterator[Draft]:
+    """An optimizer whose network every loss of its function sees detached."""
+    reported: set[Place] = set()
+    for step in trace.of(OptimizerStep):
+        held = modules_behind(step.optimizer)
+        backwards = [b for b in trace.of(Backward) if b.root is step.root]
+        before = [b for b in backwards if b.index < step.index and b.function == step.function]
+        if not held or not before or step.closure is not None or step.via != "direct" or step.place in reported:
+            continue
+        own = {id(f.output) for f in trace.of(Forward) if not identities(f.module).isdisjoint(held)}
+        reached = (part for backward in backwards for part in backward.loss.graph_ancestors())
+        if any(id(part) in own or part.role == "parameter" or _given(part, held) for part in reached):
+            continue
+        seen = {id(part) for part in before[-1].loss.ancestors()}
+        for cut in detaches:
+            made_from = (part for part in cut.value.ancestors(limit=20))
+            if id(cut.output) in seen and cut.function == step.function and any(id(p) in own for p in made_from):
+                reported.add(step.place)
+                yield Draft(
+                    before[-1].loss.place,
+                    "The optimizer that steps here trains a network that this loss sees detached only: there is no "
+                    "gradient to step on.",
+                    (Step(cut.place, "detached here"), Step(step.place, "stepped here")),
+                    fix=attached(cut),
+                )
+                break
+
+
+def _given(value: Value, held: frozenset[int]) -> bool:
+    """The result of a call that was handed one of these networks."""
+    return value.op in _MAY_LEARN and any(not identities(part).isdisjoint(held) for part in value.parents)
 
 
 def _gathered(trace: Trace) -> Iterator[Draft]:

@@ -37,7 +37,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 def _plain(trace: Trace) -> Iterator[Draft]:
     """A process group, a DistributedSampler, and no reduction anywhere."""
-    for launched in trace.of(ProcessGroupInit):
+    for launched in (*trace.of(ProcessGroupInit), *_samplers(trace)):
         if any(c.name not in ("barrier", "broadcast") for c in trace.family(launched, Collective)):
             continue
         sharded = {
@@ -64,6 +64,14 @@ def _plain(trace: Trace) -> Iterator[Draft]:
                         (Step(built.place, "split among ranks here"), Step(iterate.subject.place, "evaluated here")),
                     )
                     return
+
+
+def _samplers(trace: Trace) -> Iterator[LoaderBuilt]:
+    """Loaders split by a DistributedSampler: without a process group it raises, so there is one."""
+    for built in trace.of(LoaderBuilt):
+        sampler = built.loader.keyword("sampler")
+        if sampler is not None and sampler.made_by.endswith("DistributedSampler"):
+            yield built
 
 
 def _prepared(trace: Trace) -> Iterator[Draft]:

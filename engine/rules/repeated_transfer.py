@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities, same
 from engine.rules.remedies.transfers import assigned, moved_once
 from engine.rules.rule import Draft, rule
-from engine.trace import Loop, Step, Trace, Value
+from engine.trace import Container, Loop, Step, Trace, Value
 from engine.trace.events import Forward, InPlaceUpdate, Iterate, LoaderBuilt, Store, Transfer
 
 _NOT_TENSORS = frozenset(
@@ -28,6 +28,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             fix=assigned(transfer),
         )
     yield from _blocking(trace)
+    yield from _made_anew(trace)
     repeated = list(_repeated(trace))
     for transfer, loop in repeated:
         yield Draft(
@@ -66,6 +67,31 @@ def _blocking(trace: Trace) -> Iterator[Draft]:
                     severity="note",
                 )
                 return
+
+
+_MAKES = frozenset({"tensor", "as_tensor", "FloatTensor", "Tensor", "LongTensor", "from_numpy"})
+
+
+def _made_anew(trace: Trace) -> Iterator[Draft]:
+    """A list of constants from outside of the training loop that each step makes a tensor of, on the device."""
+    for transfer in trace.first_per_place(trace.of(Transfer)):
+        loop = next((loop for loop in transfer.loops if loop.innermost_training), None)
+        value = transfer.value
+        if loop is None or transfer.device == "cpu" or transfer.how == "cpu" or transfer.discarded:
+            continue
+        source = value.parents[0] if value.op in _MAKES and value.parents else None
+        if not isinstance(source, Container) or not _outside(source, loop) or _changes(trace, source, loop):
+            continue
+        if source.open or len(source.items) < 2 or not all(item.is_constant for item in source.items):
+            continue
+        if any(guard.place > loop.place for guard in transfer.guards):
+            continue
+        yield Draft(
+            transfer.place,
+            "This makes the same tensor in each step and copies it to the device, which waits for it. Make it once, "
+            "before the loop.",
+            (Step(source.place, "these numbers do not change"), Step(loop.place, "the training loop")),
+        )
 
 
 def _repeated(trace: Trace) -> Iterator[tuple[Transfer, Loop]]:

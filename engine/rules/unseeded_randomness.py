@@ -26,7 +26,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         source = _source(call)
         backward = trained.get(id(call.root))
         key = (id(call.root), source or "")
-        if call.root.kind != "script" or backward is None or source is None or key in reported:
+        if backward is None or source is None or key in reported:
+            continue
+        if call.root.kind != "script" and not _seeds_itself(call, seeds):
             continue
         reported.add(key)
         if any(source in seed.what for seed in seeds):
@@ -38,6 +40,14 @@ def check(trace: Trace) -> Iterator[Draft]:
             (*other, Step(backward.place, "training depends on it")),
             fix=seeded_alike(source, call.place, [seed for seed in seeds if seed.root is call.root]),
         )
+
+
+def _seeds_itself(call: Event, seeds: list[Seed]) -> bool:
+    """A function that seeds one generator before it draws from another, as a main function does."""
+    return any(
+        seed.root is call.root and seed.function == call.root.name and seed.index < call.index and not seed.guards
+        for seed in seeds
+    )
 
 
 def _drawn_seeds(seeds: list[Seed], trained: dict[int, Backward]) -> Iterator[Draft]:

@@ -477,8 +477,9 @@ class Container(Value):
     entries: dict[Any, Value] = field(default_factory=dict)
     #: Whether there may be elements beyond the known ones, or fewer.
     open: bool = False
-    #: Bounded by construction (`deque(maxlen=...)`).
+    #: Bounded by construction (`deque(maxlen=...)`), and by how many elements where that is known.
     bounded: bool = False
+    most: int | None = None
     #: Attribute or global that holds it, e.g. `self.losses`; such a container outlives the function.
     held_as: str = ""
     cleared: bool = False

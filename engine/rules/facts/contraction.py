@@ -35,8 +35,27 @@ def contracted_differently(calls: Sequence[FunctionCall], activation: Activation
             found = _einsum(call, activation)
             if found is not None:
                 return call.place, *found
-        elif name in _PRODUCTS and _derived(call.arguments[0], activation.output) and activation.dim in (0, -2):
-            return call.place, "while the product below sums over the last one", -1
+        elif name in _PRODUCTS and _derived(call.arguments[0], activation.output):
+            rows = (0, -2, _row_dimension(activation.input))
+            if activation.dim is not None and activation.dim in rows:
+                return call.place, "while the product below sums over the last one", -1
+    return None
+
+
+def _row_dimension(scores: Value | None) -> int | None:
+    """The last dimension but one of scores, counted from the front.
+
+    A product whose right side had its dimensions `n - 2` and `n - 1` exchanged has n of them: only the last two of a
+    matrix product are ever exchanged to make it one.
+    """
+    for value in scores.ancestors(limit=12) if scores is not None else ():
+        if value.op in ("matmul", "bmm", "@") and len(value.parents) == 2:
+            right = value.parents[1]
+            exchanged = [d.constant for d in (right.keyword("dim0", "0"), right.keyword("dim1", "1")) if d is not None]
+            if right.op != "transpose" or [type(d) for d in exchanged] != [int, int] or min(exchanged) < 0:
+                return None
+            low, high = sorted(exchanged)
+            return low if high == low + 1 else None
     return None
 
 

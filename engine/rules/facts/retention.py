@@ -11,6 +11,7 @@ from engine.trace import Container, Loop, Trace, Value
 from engine.trace.events import Backward, Forward, LossCall, Return, Store
 
 _HANDFUL = 64
+_MANY = 1000
 _UNKNOWN_CALLS = frozenset({"call", "method-call"})
 
 
@@ -116,7 +117,11 @@ def _consumed(trace: Trace, store: Store) -> bool:
     kept = [store.result, store.container]
     if any(value is not None and (value.feeds_backward or value.feeds_autograd_grad) for value in kept):
         return True
-    return isinstance(store.container, Container) and store.container.bounded and not store.stack
+    container = store.container
+    if not isinstance(container, Container) or not container.bounded or store.stack:
+        return False
+    # A queue of thousands of graphs is bounded by the memory first.
+    return container.most is None or container.most <= _MANY
 
 
 def entered_as(trace: Trace, store: Store) -> Iterator[Store]:

@@ -1,0 +1,13 @@
+import torch
+
+
+def train(model, loader, opt, crit):
+    scaler = torch.cuda.amp.GradScaler()
+    for x, y in loader:
+        opt.zero_grad()
+        with torch.cuda.amp.autocast():
+            out = model(x.cuda())
+            loss = crit(out, y.cuda())
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+        scaler.update()

@@ -1,0 +1,11 @@
+import torch
+
+def evaluate(model, batches, device):
+    model.to(device).eval()
+    scores = []
+    with torch.no_grad():
+        for ids, mask in batches:
+            ids = ids.to(device)
+            mask = mask.to(device)
+            scores.append(model(ids, mask).mean())
+    return torch.stack(scores)
