@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,37 +15,6 @@ ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 class WrongUse(Exception):
     """Something the caller can put right; printed as one line, exit code 2."""
-
-
-def add_gpus(parser: argparse.ArgumentParser) -> None:
-    """`--gpu NAME`, repeatable."""
-    parser.add_argument(
-        "--gpu",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a device the run has to fit, or `here` for those of this machine; may be repeated",
-    )
-
-
-def known_gpus(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each checked against the catalogue; `unspecified` and the like are left out.
-
-    Raises WrongUse with suggestions.
-    """
-    if not names:
-        return ()
-    from engine.cli.local_devices import HERE, devices_here
-    from hardware_catalog import UnknownGPU, names_no_gpu, parse_gpu
-
-    names = [each for name in names for each in (devices_here() if name == HERE else (name,))]
-    names = [name for name in names if not names_no_gpu(name)]
-    for name in names:
-        try:
-            parse_gpu(name)
-        except UnknownGPU as problem:
-            raise WrongUse(str(problem)) from problem
-    return tuple(names)
 
 
 def split_list(values: Sequence[str]) -> tuple[str, ...]:

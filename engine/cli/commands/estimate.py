@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.usage import ROOT_MARKS, WrongUse, add_gpus, known_gpus
+from engine.cli.devices import add_gpus, known_gpus
+from engine.cli.usage import ROOT_MARKS, WrongUse
 
 if TYPE_CHECKING:
     from engine.project import Project

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from engine.cli.caching import add_cache, chosen_store
-from engine.cli.usage import WrongUse, add_gpus, known_gpus
+from engine.cli.devices import add_gpus, known_gpus
+from engine.cli.usage import WrongUse
 
 HELP = "review the change between two revisions of a git repository"
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.libraries.fully_sharded import world_of
+from engine.memory.libraries.placed import DeviceLoader
 from engine.memory.program.files import is_file, read_text
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
@@ -203,7 +204,6 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         accumulation = min(3, _number(values.get("gradient_accumulation_steps"), 1))
         loader = None
         if training_data is not None:
-            from engine.memory.libraries.accelerate import DeviceLoader
             from engine.memory.libraries.torch_data import make_loader
 
             size = _number(values.get("train_micro_batch_size_per_gpu"), 1)

@@ -6,9 +6,9 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.libraries.accelerate import move
 from engine.memory.libraries.configuration_files import AttributeDict
 from engine.memory.libraries.lightning_command import make_command
+from engine.memory.libraries.placed import move
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.stdlib_models import Silent
 from engine.memory.program.unknown import Unknown

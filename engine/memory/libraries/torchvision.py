@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine import architectures
+from engine.memory.libraries.by_name import build
 from engine.memory.libraries.images import Image
-from engine.memory.libraries.timm import build
 from engine.memory.libraries.torch_data import Dataset, is_tensor
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.unknown import Unknown

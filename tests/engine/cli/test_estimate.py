@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import local_devices
+from engine.cli.devices import devices_here
 from engine.cli.program import main
 
 TRAIN = """
@@ -81,7 +81,7 @@ def test_the_devices_of_this_machine(
     driver.write_text("#!/bin/sh\necho 'Tesla T4'\necho 'Tesla T4'\n")
     driver.chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
-    assert local_devices.devices_here() == ("Tesla T4",)
+    assert devices_here() == ("Tesla T4",)
     found = estimated(capsys, "--gpu", "here", "train.py")
     assert [target["gpu"] for target in found["targets"]] == ["t4"]
     driver.unlink()
