@@ -123,9 +123,7 @@ def make_classes(interpreter: Interpreter) -> dict[str, Any]:
             args = args if args is not None else GRPOConfig()
             self._told = bool(args.beta)
             super().__init__(model, args, **options)
-            interpreter.note(
-                "generation before each step of GRPO is not modelled: its cache is gone by then"
-            )
+            interpreter.note("generation before each step of GRPO is not modelled: its cache is gone by then")
 
         def _place_reference(self, model: Any, reference: Any, peft_config: Any) -> None:
             self.ref_model = None
