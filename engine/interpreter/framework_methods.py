@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from engine.frameworks.torch_methods import MODULE_METHODS
 from engine.interpreter.container_methods import ContainerMethods
 from engine.interpreter.library import named
 from engine.trace import events
-from engine.trace.values import FunctionValue, Value
+from engine.trace.values import ClassValue, FunctionValue, Value
 
 
 class FrameworkMethods(ContainerMethods):
@@ -90,6 +91,23 @@ class FrameworkMethods(ContainerMethods):
         bound = named(("save_directory", "is_main_process"), a, k)
         self.emit(events.Save, node, value=receiver, target=bound.get("save_directory"), how=method, keywords=bound)
         return self.constant(node, None)
+
+    def _filled_by_foreign_code(self, receiver: Value, method: str, node: ast.AST) -> None:
+        """A method inherited from another library may fill what its object holds as None: that is no longer known.
+
+        `Trainer.create_optimizer_and_scheduler` makes the optimizer and the schedule that its caller left out.
+        """
+        cls = receiver.cls
+        if cls is None or isinstance(receiver, ClassValue) or not (cls.bases or cls.bases_unknown):
+            return
+        if receiver.role == "module" and method in MODULE_METHODS:
+            return
+        for name in tuple(receiver.attributes):
+            held = self.get_attribute(receiver, name)
+            if held is not None and held.is_constant and held.constant is None:
+                filled = self.make(node, "attribute", (receiver,), name=name, callee=receiver)
+                filled.member_of = receiver
+                self.set_attribute(receiver, name, filled)
 
     def _prepare(self, framework: Value, library: str, method: str, a: list[Value], node: ast.AST) -> Value:
         """Prepared objects stay the same objects; what prepared them is noted on them."""

@@ -187,6 +187,7 @@ class Methods(FrameworkMethods):
             if receiver.op == "data-element":
                 made.op = "data-element"
             return made
+        self._filled_by_foreign_code(receiver, method, node)
         result = self.make(node, "method-call", (receiver, *a, *k.values()), callee=receiver)
         result.made_by = "." + method
         event = self.emit(

@@ -1,4 +1,4 @@
-"""`trl`: SFTTrainer and DPOTrainer over transformers' Trainer (trl/trainer/sft_trainer.py, dpo_trainer.py)."""
+"""`trl`: SFTTrainer, DPOTrainer and GRPOTrainer over transformers' Trainer (trl/trainer/*_trainer.py)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ class SFTConfig(TrainingArguments):
 
 class DPOConfig(SFTConfig):
     """`trl.DPOConfig`."""
+
+
+class GRPOConfig(SFTConfig):
+    """`trl.GRPOConfig`: prompts and what is generated after them."""
+
+    def __init__(self, output_dir: Any = "trainer_output", **values: Any) -> None:
+        lengths = {"max_prompt_length": 512, "max_completion_length": 256, "beta": 0.0}
+        super().__init__(output_dir, **{**lengths, **values})
+        self.max_length = int(self.max_prompt_length or 512) + int(self.max_completion_length or 256)
 
 
 def make_classes(interpreter: Interpreter) -> dict[str, Any]:
@@ -105,7 +114,37 @@ def make_classes(interpreter: Interpreter) -> dict[str, Any]:
             rows = namespace("torch.stack")([row.logsumexp(dim=-1) for row in logits])
             return (picked - rows).sum(-1)
 
-    return {"SFTTrainer": SFTTrainer, "DPOTrainer": DPOTrainer, "SFTConfig": SFTConfig, "DPOConfig": DPOConfig}
+    class GRPOTrainer(DPOTrainer):
+        """`trl.GRPOTrainer`: the step over what was generated; with `beta` a reference model has its say."""
+
+        def __init__(
+            self, model: Any = None, reward_funcs: Any = None, args: Any = None, *rest: Any, **options: Any
+        ) -> None:
+            args = args if args is not None else GRPOConfig()
+            self._told = bool(args.beta)
+            super().__init__(model, args, **options)
+            interpreter.note("generation before each step of GRPO is not modelled: its cache is gone by then")
+
+        def _place_reference(self, model: Any, reference: Any, peft_config: Any) -> None:
+            self.ref_model = None
+            if self._told:
+                super()._place_reference(model, reference, peft_config)
+
+        def _rows(self) -> int:
+            return int(self.args.per_device_train_batch_size)
+
+        def compute_loss(self, model: Any, inputs: Any, return_outputs: Any = False, **options: Any) -> Any:
+            kept = int(self.args.max_completion_length)
+            labels = inputs.pop("labels")[:, -kept:]
+            inputs = {**inputs, "logits_to_keep": kept + 1}
+            if self._told:
+                with namespace("torch.no_grad")():
+                    self._chances(self.ref_model or model, inputs, labels)
+            loss = -self._chances(model, inputs, labels).mean()
+            return (loss, {}) if return_outputs else loss
+
+    trainers = {"SFTTrainer": SFTTrainer, "DPOTrainer": DPOTrainer, "GRPOTrainer": GRPOTrainer}
+    return {**trainers, "SFTConfig": SFTConfig, "DPOConfig": DPOConfig, "GRPOConfig": GRPOConfig}
 
 
 def provide(interpreter: Interpreter, dotted: str) -> Any:

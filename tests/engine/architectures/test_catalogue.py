@@ -8,8 +8,8 @@ from engine import architectures
 
 
 def test_tables_hold_many_families_and_checkpoints() -> None:
-    assert len(architectures.families()) >= 79
-    assert len(architectures.checkpoints()) >= 450
+    assert len(architectures.families()) >= 88
+    assert len(architectures.checkpoints()) >= 490
 
 
 def test_every_checkpoint_names_a_class_that_exists() -> None:

@@ -31,3 +31,27 @@ def test_preferences_need_a_second_model_unless_adapters_are_trained() -> None:
     adapted = held("DPOTrainer", "peft_config=LoraConfig(r=8, target_modules=['q_proj'])")
     assert adapted.breakdown.parameters < 1.05 * WEIGHTS
     assert adapted.breakdown.optimizer < 0.01 * WEIGHTS
+
+
+GROUPS = """
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+arguments = GRPOConfig(output_dir="out", per_device_train_batch_size=4, max_prompt_length=128,
+                       max_completion_length={completion}, beta={beta})
+data = load_dataset("some/prompts", split="train")
+GRPOTrainer(model="Qwen/Qwen2.5-0.5B", reward_funcs=len, args=arguments, train_dataset=data).train()
+"""
+
+
+def test_groups_have_a_reference_only_for_their_divergence() -> None:
+    def memory(**values: object) -> Memory:
+        files = {"t.py": GROUPS.format(**values)}
+        found = estimate(Project.from_mapping(files), "t.py", gpus=["a100-80gb"], savings=False).memory
+        assert found is not None
+        return found
+
+    alone, told = memory(completion=64, beta=0.0), memory(completion=64, beta=0.04)
+    assert abs(told.breakdown.parameters - 2 * alone.breakdown.parameters) < 0.02 * WEIGHTS
+    # Logits are taken of what was generated alone.
+    longer = memory(completion=512, beta=0.0)
+    assert longer.allocated.expected - alone.allocated.expected > 4 * 448 * 151_936 * 4
