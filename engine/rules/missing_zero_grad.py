@@ -49,7 +49,9 @@ def _skipped(trace: Trace, scope: StepScope) -> Iterator[Draft]:
         if isinstance(zero, ZeroGrad) and clears(zero, scope.step.optimizer) and not zero.excludes(scope.step)
     ]
     for backward in backwards_before(scope)[:1]:
-        names = set(re.findall(r"\b[a-zA-Z_]\w*\b", source_of(trace.project, backward.loss_place or backward.place)))
+        spoken = source_of(trace.project, backward.loss_place or backward.place)
+        # The object that holds both the loss and the counters of a window says nothing.
+        names = set(re.findall(r"\b[a-zA-Z_]\w*\b", spoken)) - {"self", "cls"}
         for guard in scope.step.guards:
             if guard.kinds or guard in backward.guards or not zeros or not all(guard in zero.guards for zero in zeros):
                 continue
