@@ -8,8 +8,8 @@ from engine.rules.facts.distributed import knows_rank
 from engine.rules.facts.identity import identities
 from engine.rules.remedies.frameworks import also_prepared
 from engine.rules.rule import Draft, rule
-from engine.trace import Container, Step, Trace, Value
-from engine.trace.events import Backward, Event, Iterate, LoaderBuilt, OptimizerStep, Prepare
+from engine.trace import Container, FunctionValue, Step, Trace, Value
+from engine.trace.events import Backward, Event, Iterate, LoaderBuilt, OptimizerStep, Prepare, Transfer
 
 
 @rule("PF211", "accelerate-not-prepared", "error", "An optimizer or loader was left out of accelerator.prepare")
@@ -83,6 +83,9 @@ def _left_out_loaders(trace: Trace, prepares: list[Prepare], known: frozenset[in
             through = next((b for b in trace.within(iterate.subject, Backward) if b.via == "accelerator"), None)
             if handed is None or through is None:
                 continue
+            if handed.root is not built.root and _placed_by_hand(trace, loader):
+                # Data of this process, handed to one call of a step, and not the data set that processes share.
+                continue
             yield Draft(
                 built.place,
                 "Training reads this loader, and it did not go through `prepare`: every process reads all of it, "
@@ -90,6 +93,17 @@ def _left_out_loaders(trace: Trace, prepares: list[Prepare], known: frozenset[in
                 (Step(handed.place, "prepared here, without it"), Step(iterate.subject.place, "read here")),
             )
             break
+
+
+def _placed_by_hand(trace: Trace, loader: Value) -> bool:
+    """Whether the data were put together in the function that reads them, and the collate function moves batches."""
+    collate, dataset = loader.keyword("collate_fn"), loader.keyword("dataset")
+    if not isinstance(collate, FunctionValue) or dataset is None or dataset.place.path != loader.place.path:
+        return False
+    made_here = dataset.op in ("construct", "call", "method-call", "library-call", "literal")
+    moves = any(transfer.function == collate.qualified for transfer in trace.of(Transfer))
+    # A collate function that was written in the body reads the names of that body.
+    return made_here and moves and not dataset.is_constant
 
 
 def _split(loader: Value) -> bool:

@@ -61,6 +61,8 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             without = [forward for forward in networks if forward.grad is False]
             if without and len(without) == len(networks) and backward.loss.carries_graph is False:
+                if _caches_gradients(trace, backward, ancestors):
+                    continue
                 yield _no_grad(without[0], backward)
         elif not networks:
             yield from _new_leaf(trace, backward, ancestors)
@@ -73,6 +75,15 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _never_backward(trace)
     yield from _only_detached(trace, detaches)
     yield from _stepped_on_nothing(trace, detaches)
+
+
+def _caches_gradients(trace: Trace, backward: Backward, ancestors: list[Value]) -> bool:
+    """Whether this backward ends on purpose at leaves that were made of the network's outputs: their gradients are
+    kept, and a hook plays the network again with gradients (gradient caching)."""
+    leaves = [v for v in ancestors if v is not backward.loss and v.requires_grad and v.detached in ("detach", "data")]
+    return any("grad" in leaf.uses for leaf in leaves) or (
+        bool(leaves) and any(hook.root is backward.root for hook in trace.of(HookRegistered))
+    )
 
 
 _CUTS = {

@@ -40,7 +40,9 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             continue
         if _for_the_caller(trace, store):
             continue
-        if any(_computed(part, computed) for part in _parts(store.value)) and not _perhaps_number(store, computed):
+        if _perhaps_member(store) or _perhaps_number(store, computed):
+            continue
+        if any(_computed(part, computed) for part in _parts(store.value)):
             yield store
 
 
@@ -95,6 +97,16 @@ def _parts(value: Value) -> tuple[Value, ...]:
 def _computed(value: Value, computed: set[int]) -> bool:
     """Whether the graph comes from a network's computation, and not from a parameter itself."""
     return value.role != "parameter" and any(id(part) in computed for part in value.graph_ancestors())
+
+
+def _perhaps_member(store: Store) -> bool:
+    """A value that is, by path, a member of an object that nothing is known of: modules and settings are too."""
+    options = store.value.options()
+    return (
+        store.how != "accumulate"
+        and len(options) > 1
+        and any(option.op == "attribute" and option.carries_graph is None for option in options)
+    )
 
 
 def _perhaps_number(store: Store, computed: set[int]) -> bool:
