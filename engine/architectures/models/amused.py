@@ -74,7 +74,11 @@ class TransformerBlock(nn.Module):
         self.attn2 = Attention(width, config.num_attention_heads, width)
         self.norm3 = AdaptiveNorm(width, width)
         self.net = nn.ModuleList(
-            [GEGLU(width, config.intermediate_size), nn.Dropout(0.0), nn.Linear(config.intermediate_size, width, bias=False)]
+            [
+                GEGLU(width, config.intermediate_size),
+                nn.Dropout(0.0),
+                nn.Linear(config.intermediate_size, width, bias=False),
+            ]
         )
 
     def forward(self, x, context, condition):
@@ -210,8 +214,10 @@ class UVit2DModel(DiffusionPreTrainedModel):
         batch, channels, height, width = x.shape
         x = x.permute(0, 2, 3, 1).reshape(batch, height * width, channels)
         x = self.project_to_hidden(self.project_to_hidden_norm(x))
+        # Not self.call: up to diffusers 0.32 the switch is an empty method of this class, and from 0.33 its checkpointed
+        # layer refuses the keywords it is called with: a run that steps keeps every layer's tensors.
         for layer in self.transformer_layers:
-            x = self.call(layer, x, context, condition)
+            x = layer(x, context, condition)
         x = self.project_from_hidden(self.project_from_hidden_norm(x))
         x = x.reshape(batch, height, width, channels).permute(0, 3, 1, 2)
         x = self.head_conv1(self.up_block(x, condition, context))

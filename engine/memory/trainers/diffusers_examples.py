@@ -46,6 +46,9 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         adapters = Adapters(rank, tuple(settings["targets"]) or first, alpha)
     settings.at("optimizer", "use_8bit_adam")
     precision = settings["precision"]
+    notes = ["images that validation makes are assumed to need no more than training"]
+    if kind == "amused" and settings["gradient_checkpointing"]:
+        notes.append("diffusers: UVit2DModel's gradient checkpointing does nothing, every layer's tensors are kept")
     return Recipe(
         trainer="diffusers",
         model=model,
@@ -61,7 +64,7 @@ def read(action: str, options: Options, processes: int) -> Recipe:
         clip=settings["clip"] or (None if kind == "amused" else 1.0),
         shape={"height": settings["image_size"] or 512},
         places=settings.places,
-        notes=("images that validation makes are assumed to need no more than training",),
+        notes=tuple(notes),
     )
 
 
