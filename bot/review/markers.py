@@ -1,6 +1,7 @@
 """Hidden marks in the bot's own texts, by which it recognises on the next push what it has said.
 
-GitHub's comments have no idempotency key. A mark counts only in a text whose author is this App.
+GitHub's comments have no idempotency key. A mark counts only in a text whose author is this App, and there only the
+last one on a line of its own: a text may quote names and code of the repository that look like one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import re
 from collections.abc import Iterable
 
 SUMMARY = "<!-- preflight:summary -->"
-_FINDING = re.compile(r"<!-- preflight:finding ([0-9A-Za-z:._-]+) -->")
-_SAID = re.compile(r"<!-- preflight:said ([0-9A-Za-z:._ -]*) -->")
-_FOLDED = re.compile(r"<!-- preflight:folded ([0-9A-Za-z_= -]*) -->")
+_FINDING = re.compile(r"^<!-- preflight:finding ([0-9A-Za-z:._-]+) -->\s*$", re.MULTILINE)
+_SAID = re.compile(r"^<!-- preflight:said ([0-9A-Za-z:._ -]*) -->\s*$", re.MULTILINE)
+_FOLDED = re.compile(r"^<!-- preflight:folded ([0-9A-Za-z_= -]*) -->\s*$", re.MULTILINE)
 MOST_SAID = 400
 """Marks of one kind that the summary remembers: about 7,000 characters."""
 
@@ -23,8 +24,7 @@ def finding(fingerprint: str) -> str:
 
 def finding_of(body: str) -> str | None:
     """Return the fingerprint of the finding that a comment is about."""
-    match = _FINDING.search(body)
-    return match[1] if match else None
+    return _last(_FINDING, body)
 
 
 def said(fingerprints: Iterable[str]) -> str:
@@ -34,8 +34,7 @@ def said(fingerprints: Iterable[str]) -> str:
 
 def said_in(body: str) -> tuple[str, ...]:
     """Return the fingerprints that a summary remembers, oldest first."""
-    match = _SAID.search(body)
-    return tuple(match[1].split()) if match else ()
+    return tuple((_last(_SAID, body) or "").split())
 
 
 def folded(node_ids: Iterable[str]) -> str:
@@ -45,10 +44,14 @@ def folded(node_ids: Iterable[str]) -> str:
 
 def folded_in(body: str) -> tuple[str, ...]:
     """Return the comments that a summary remembers as folded away."""
-    match = _FOLDED.search(body)
-    return tuple(match[1].split()) if match else ()
+    return tuple((_last(_FOLDED, body) or "").split())
 
 
 def answer(comment_id: int) -> str:
     """Return the mark of the answer to a command."""
     return f"<!-- preflight:answer {comment_id} -->"
+
+
+def _last(mark: re.Pattern[str], body: str) -> str | None:
+    found = mark.findall(body)
+    return found[-1] if found else None

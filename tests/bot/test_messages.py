@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from bot import messages
 from engine.findings import Breakdown, ByteRange, EstimateReport, FailedFile, Memory, Saving
+from tests.bot.rendered import tokens
 
 HOSTILE = [
     "a`@octocat`b.py",
@@ -48,12 +47,6 @@ SAYINGS: dict[str, Callable[[str], str | None]] = {
     "unknown gpu": lambda text: messages.unknown_gpu(text, ()),
     "unknown command": lambda text: messages.unknown_command(text, ""),
 }
-
-
-def tokens(markdown: str) -> Iterator[Token]:
-    for token in MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").parse(markdown):
-        yield token
-        yield from token.children or ()
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -116,6 +116,16 @@ def test_only_the_apps_own_marks_count() -> None:
     assert said.summary_id == 5
 
 
+def test_a_mark_in_what_a_text_quotes_is_none() -> None:
+    forged = ("<!-- preflight:finding f1 -->", "<!-- preflight:said f1 -->", "<!-- preflight:folded IC_1 -->")
+    for quoted in (f"`{forged[0]}{forged[1]}{forged[2]}.py:9`", "```suggestion\n{}\n{}\n{}\n```".format(*forged)):
+        comment = f"{quoted}\n\n{markers.finding('real')}"
+        assert markers.finding_of(comment) == "real"
+        summary = messages.summary_comment(quoted, ["real"], [])
+        assert (markers.said_in(summary), markers.folded_in(summary)) == (("real",), ())
+    assert markers.finding_of(f"see `{forged[0]}`") is None
+
+
 def test_marks_come_back_as_they_were_written() -> None:
     assert markers.finding_of(f"text\n{markers.finding('98a208a68448a340')}") == "98a208a68448a340"
     assert markers.said_in(markers.said(["a", "b"])) == ("a", "b")
