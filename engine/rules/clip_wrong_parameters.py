@@ -12,6 +12,9 @@ from engine.trace.events import Backward, ClipGradients, OptimizerStep
 
 _ALTERNATIVES = 3
 
+_NEAR = 60
+"""Values behind a part of a model that are looked through for the model that was walked."""
+
 
 @rule("PF213", "clip-wrong-parameters", "error", "Gradients of another model are clipped")
 def check(trace: Trace) -> Iterator[Draft]:
@@ -68,26 +71,35 @@ def _holds(step: OptimizerStep, module: Value) -> bool:
     return not identities(module).isdisjoint(modules_behind(step.optimizer)) or _related(module, step)
 
 
-def _related(module: object, step: OptimizerStep) -> bool:
+def _related(module: Value, step: OptimizerStep) -> bool:
     """Whether one is a part of the other."""
     held = modules_behind(step.optimizer)
-    name = module.name  # type: ignore[attr-defined]
-    if name and any(option.name == name for part in step.optimizer.origin.of for option in part.options()):
+    parts = [part for option in step.optimizer.options() for part in option.origin.of]
+    name = module.name
+    if name and any(option.name == name for part in parts for option in part.options()):
         # The same attribute, read at two moments.
         return True
-    value = module
+    value: Value | None = module
     for _ in range(8):
         if value is None:
             break
-        if id(value.origin) in held:  # type: ignore[attr-defined]
+        if id(value.origin) in held:
             return True
-        value = value.member_of  # type: ignore[attr-defined]
-    for part in step.optimizer.origin.of:
-        inner: object = part
+        value = value.member_of
+    whole = {id(module), id(module.origin)}
+    for part in parts:
+        inner: Value | None = part
         for _ in range(8):
             if inner is None:
                 break
             if inner is module:
                 return True
-            inner = inner.member_of  # type: ignore[attr-defined]
+            inner = inner.member_of
+        if any(option.comes_from(whole) or _walked(option, name) for option in part.options()):
+            return True
     return False
+
+
+def _walked(part: Value, name: str) -> bool:
+    """Whether a part was found by walking a module under this name, as that was bound when it was walked."""
+    return bool(name) and any(value.name == name for value in part.ancestors(limit=_NEAR))

@@ -9,7 +9,7 @@ from engine.rules.facts.text import remove_lines
 from engine.rules.remedies.order import once_per_epoch, schedule_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Place, Step, Trace, Value
-from engine.trace.events import OptimizerStep, Prepare, SchedulerCreated, SchedulerStep
+from engine.trace.events import OptimizerStep, Prepare, SchedulerCreated, SchedulerStep, Store
 
 _PER_EPOCH = {"StepLR": ("step_size", "1"), "MultiStepLR": ("milestones", "1"), "CosineAnnealingLR": ("T_max", "1")}
 
@@ -67,6 +67,12 @@ def _before_optimizer(trace: Trace, step: SchedulerStep) -> Iterator[Draft]:
         if other.root is step.root and other.common_loops(step) and (owner is None or same(other.optimizer, owner))
     ]
     if not optimizer_steps or any(other.index < step.index for other in optimizer_steps):
+        return
+    if any(
+        store.attribute == "last_epoch" and store.container is not None and same(store.container, step.scheduler)
+        for store in trace.of(Store)
+    ):
+        # The count is set by hand: what the first step makes of it is the epoch that begins.
         return
     yield Draft(
         step.place,

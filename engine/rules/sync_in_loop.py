@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from engine.findings import Severity
 from engine.rules.rule import Draft, rule
-from engine.trace import Container, Loop, Step, Trace
+from engine.trace import Container, Loop, Step, Trace, Value
 from engine.trace.events import (
     DeviceSync,
     Forward,
@@ -98,10 +98,25 @@ def _seldom(sync: DeviceSync, loop: Loop) -> bool:
     )
 
 
-def _by_name(loop: Loop) -> bool:
-    """A loop over the entries of a dictionary: a few losses or metrics, and not the samples of a batch."""
-    over = loop.iterates
-    return over is not None and (over.op == "items" or isinstance(over, Container))
+def _by_name(nested: Loop, training: Loop) -> bool:
+    """A loop over the entries of a dictionary, or over what was there before the step: a few losses, metrics or levels
+    of features, and not the samples of a batch."""
+    over = nested.iterates
+    if over is None:
+        return False
+    if over.op == "items" or isinstance(over, Container):
+        return True
+    counted = over.parents[0] if over.op == "enumerate" and over.parents else over
+    return all(_of_the_model(option) or _made_before(option, training) for option in counted.options())
+
+
+def _of_the_model(value: Value) -> bool:
+    holder = value.callee if value.op == "attribute" else None
+    return holder is not None and any(option.is_module for option in holder.options())
+
+
+def _made_before(value: Value, training: Loop) -> bool:
+    return value.role == "tensor" and value.op != "parameter-of-function" and training not in value.loops
 
 
 def _timed(trace: Trace, loop: Loop) -> bool:
@@ -117,7 +132,7 @@ _MEASURES = re.compile(r"time|perf_counter|elapsed|record|profil|nvtx|memory_|ti
 def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None, str]:
     """How bad it is: once per sample is worse than once per step for a line of log."""
     inner = sync.loops[sync.loops.index(loop) + 1 :]
-    per_element = [nested for nested in inner if nested.kind != "literal" and not _by_name(nested)]
+    per_element = [nested for nested in inner if nested.kind != "literal" and not _by_name(nested, loop)]
     if per_element and sync.how not in ("item", "float", "int", "tolist"):
         return None, ""
     if per_element:
