@@ -373,7 +373,8 @@ class Statements(Loops):
                 else:
                     self.add_to(owner, value, "item", self.text(target), node, value_node)
                 continue
-            if self.tensorish(owner) or owner.role in ("tensor", "parameter"):
+            by_key = index.is_constant and isinstance(index.constant, str)
+            if not by_key and (self.tensorish(owner) or owner.role in ("tensor", "parameter")):
                 self.emit(
                     events.InPlaceUpdate, node, target=owner, how="item", operands=(value,), text=self.text(target)
                 )

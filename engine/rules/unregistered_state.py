@@ -28,6 +28,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         for attribute, kind, value, place in defined.unregistered:
             if attribute in defined.registered or _deliberate(value) or registered & _everything([value]):
                 continue
+            if kind == "module" and _found_in(value, defined):
+                continue
             if kind == "leaf":
                 yield Draft(
                     place,
@@ -81,6 +83,22 @@ def _everything(values: object) -> set[int]:
         for option in value.options():
             queue += [part for part in (*option.elements(), *option.attributes.values()) if id(part) not in found]
     return found
+
+
+def _found_in(value: Value, defined: ModuleDefined) -> bool:
+    """Whether the modules were found in one that is registered, by a walk or a key: the list is an index of them."""
+    whole = {identity for registered in defined.registered.values() for identity in identities(registered)}
+    parts: list[Value] = list(value.options())
+    for part in parts:
+        if len(parts) < _NESTED:
+            parts += [item for element in part.elements() for item in element.options()]
+    modules = [part for part in parts if part.role == "module"]
+    return bool(modules) and all(part.op in _REACHED and part.comes_from(whole) for part in modules)
+
+
+_REACHED = frozenset({"attribute", "element", "getitem", "data-element"})
+_NESTED = 60
+"""Elements of nested containers that are looked at."""
 
 
 def _deliberate(value: Value) -> bool:
