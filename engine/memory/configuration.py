@@ -144,6 +144,30 @@ def find_mention(project: Project, files: Iterable[str], key: str, value: Any) -
     return None
 
 
+_MADE_UP = frozenset({"rand", "randn", "randint"})
+_DIMENSIONS: Mapping[str, int] = {"batch_size": 0, "sequence_length": 1}
+
+
+def find_in_shape(project: Project, files: Iterable[str], key: str, value: Any) -> Place | None:
+    """`value` as a literal in the shape of made-up input: `torch.randint(0, 50257, (8, 1024))`, batch first."""
+    dimension = _DIMENSIONS.get(key)
+    if dimension is None:
+        return None
+    for path in dict.fromkeys(files):
+        try:
+            tree = project.module(path).tree
+        except Exception:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MADE_UP:
+                sizes = [keyword.value for keyword in node.keywords if keyword.arg == "size"]
+                given = [part for part in (*node.args, *sizes) if isinstance(part, (ast.Tuple, ast.List))]
+                shape = given[-1].elts if given else node.args if node.func.attr != "randint" else []
+                if len(shape) > dimension and _constant(shape[dimension]) == value:
+                    return Place(path, shape[dimension].lineno, None, 1)
+    return None
+
+
 def locate(
     project: Project, python_files: Iterable[str], other_files: Iterable[str], key: str, value: Any, **shown: Any
 ) -> Setting:
@@ -151,7 +175,9 @@ def locate(
     if value is None or key not in NAMES:
         return Setting(value=value, assumed=True)
     sought = shown.get("literal", value)
+    python_files = tuple(python_files)
     place = find_mention(project, other_files, key, sought) or find_literal(project, python_files, key, sought)
+    place = place or find_in_shape(project, python_files, key, sought)
     if place is None:
         return Setting(value=value, assumed=True)
     return Setting(value=value, path=place.path, line=place.line)

@@ -119,6 +119,15 @@ def test_a_value_is_placed_where_the_run_read_it() -> None:
     assert settings["precision"].path == "model.py"
 
 
+def test_a_value_that_only_a_shape_holds_is_placed_there() -> None:
+    for shape in ("48, 1024", "(48, 1024)", "size=[48, 1024]"):
+        source = MLP.replace("BATCH = 64", "").replace("torch.randn(BATCH, 1024", f"torch.randn({shape}")
+        batch = estimate(Project.from_mapping({"train.py": source}), "train.py", savings=False).configuration[
+            "batch_size"
+        ]
+        assert (batch.value, batch.path, batch.line) == (48, "train.py", 9)
+
+
 def test_compiled_code_is_no_certain_figure() -> None:
     source = MLP.replace("optimizer = ", "model = torch.compile(model)\noptimizer = ")
     report = estimate(Project.from_mapping({"train.py": source}), "train.py", savings=False)
