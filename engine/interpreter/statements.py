@@ -198,8 +198,7 @@ class Statements(Loops):
         if old is not None and old is not value:
             if (
                 isinstance(node, ast.Assign)
-                and old.role == "parameter"
-                and old.op == "element"
+                and ((old.role == "parameter" and old.op == "element") or _leaf(old))
                 and self._derives(value, old)
             ):
                 self.emit(events.Rebound, node, target=old, value=value)
@@ -605,3 +604,9 @@ _DISPATCH: dict[type[ast.stmt], Callable[[Any, Any], str]] = {
 }
 
 __all__ = ["External", "FunctionValue", "Statements", "join_values"]
+
+
+def _leaf(value: Value) -> bool:
+    """A tensor that was made with `requires_grad=True`."""
+    asked = value.keywords.get("requires_grad") if value.detached == "created" else None
+    return asked is not None and asked.constant is True

@@ -111,7 +111,9 @@ def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
 
 def _asked_of(value: Value, owner: Value | None) -> bool:
     """`accelerator.gradient_accumulation_steps`, `engine.gradient_accumulation_steps()`."""
-    return value.name.endswith("gradient_accumulation_steps") and same(value.member_of or value.callee, owner)
+    named = value.name.removesuffix("()").endswith("gradient_accumulation_steps")
+    asked = value.parents[0] if value.op == "call" and value.parents else None
+    return named and same(value.member_of or value.callee or asked, owner)
 
 
 def _set_in_config(trace: Trace, by: Value) -> bool:

@@ -10,6 +10,8 @@ from engine.trace import Step, Trace
 from engine.trace.events import ModuleCreated, ZeroGrad
 
 _NAMES = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
+_NORMALISED = ("resnet", "resnext", "wide_resnet", "densenet", "mobilenet_v", "efficientnet_", "regnet_", "shufflenet_")
+"""torchvision's constructors of networks with batch norm throughout."""
 
 
 @rule("PF804", "batchnorm-under-accumulation", "note", "Batch norm statistics come from micro-batches")
@@ -21,7 +23,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         for created in trace.of(ModuleCreated):
             name = created.module.made_by.rpartition(".")[2]
-            if name in _NAMES and created.place.path == scope.step.place.path:
+            zoo = created.module.made_by.startswith("torchvision.models.") and name.startswith(_NORMALISED)
+            if (name in _NAMES or zoo) and created.place.path == scope.step.place.path:
                 yield Draft(
                     created.place,
                     "Gradients are accumulated over micro-batches, but this layer normalises each micro-batch "

@@ -8,7 +8,7 @@ from engine.rules.facts.identity import identities, modules_behind
 from engine.rules.facts.training import StepScope, step_scopes
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, ClipGradients, OptimizerStep
+from engine.trace.events import Backward, ClipGradients, Forward, OptimizerStep, ZeroGrad
 
 _ALTERNATIVES = 3
 
@@ -31,6 +31,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             clipped = identities(*clip.of)
             held = [modules_behind(step.optimizer) for step in steps]
             if not all(held):
+                yield from _same_again(scope, clip, steps)
                 continue
             if any(not clipped.isdisjoint(modules) for modules in held) or any(
                 _related(module, step) for module in clip.of for step in steps
@@ -65,6 +66,73 @@ def _of_another_turn(scope: StepScope, clip: ClipGradients, steps: list[Optimize
         "clipped.",
         (Step(before[-1].place, "the backward"), Step(following.place, "steps on other parameters")),
     )
+
+
+def _same_again(scope: StepScope, clip: ClipGradients, steps: list[OptimizerStep]) -> Iterator[Draft]:
+    """Two optimizers take turns, each with its own backward, and the same parameters are clipped in both turns.
+
+    The turn that went wrong is the one whose loss is differentiated by another model too.
+    """
+    turn = _turn(scope, clip)
+    if turn is None:
+        return
+    for other in scope.of(ClipGradients):
+        if not isinstance(other, ClipGradients) or other.place == clip.place:
+            continue
+        theirs = _turn(scope, other)
+        if theirs is None or identities(*other.of) != identities(*clip.of):
+            continue
+        if not identities(turn[1].optimizer).isdisjoint(identities(theirs[1].optimizer)):
+            continue
+        mine, others = _judges(scope, turn[0], clip), _judges(scope, theirs[0], clip)
+        if mine is True and others is False:
+            yield Draft(
+                clip.place,
+                "The same parameters are clipped for two optimizers that take turns: here another model's gradients "
+                "are stepped, and those are not clipped.",
+                (Step(other.place, "clipped for the other optimizer"), Step(turn[1].place, "steps another model")),
+            )
+            return
+
+
+def _turn(scope: StepScope, clip: ClipGradients) -> tuple[Backward, OptimizerStep] | None:
+    """The backward right before a clipping and the step right after it, of an optimizer whose gradients were cleared
+    before that backward."""
+    here = [e for e in scope.events if e.loops == clip.loops and e.iterations == clip.iterations]
+    turns = [e for e in here if isinstance(e, (Backward, OptimizerStep))]
+    before = [e for e in turns if e.index < clip.index]
+    after = [e for e in turns if e.index > clip.index]
+    if not before or not after or not isinstance(before[-1], Backward) or not isinstance(after[0], OptimizerStep):
+        return None
+    backward, step = before[-1], after[0]
+    own = identities(step.optimizer)
+    start = max((e.index for e in before[:-1]), default=-1)
+    cleared = any(
+        isinstance(e, ZeroGrad) and start < e.index < clip.index and not own.isdisjoint(identities(e.target))
+        for e in here
+    )
+    return (backward, step) if cleared else None
+
+
+def _judges(scope: StepScope, backward: Backward, clip: ClipGradients) -> bool | None:
+    """Whether the clipped model takes what another model made, with its graph; None where the loss does not ask it."""
+    clipped = identities(*clip.of)
+    chain = {id(value) for value in backward.loss.graph_ancestors()}
+    asked = [
+        e
+        for e in scope.events
+        if isinstance(e, Forward) and id(e.output) in chain and not identities(e.module).isdisjoint(clipped)
+    ]
+    if not asked:
+        return None
+    return any(
+        _made(part) for e in asked for value in e.inputs for part in value.ancestors(through_detach=False, limit=30)
+    )
+
+
+def _made(value: Value) -> bool:
+    """Whether a model or a function of unknown kind made it."""
+    return value.callee is not None and value.op == "call"
 
 
 def _holds(step: OptimizerStep, module: Value) -> bool:

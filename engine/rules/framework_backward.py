@@ -11,7 +11,7 @@ from engine.rules.remedies.frameworks import manual_optimization
 from engine.rules.remedies.stepping import owned_backward
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import Backward, Forward, OptimizerStep, Prepare
+from engine.trace.events import Backward, Forward, OptimizerStep, Prepare, Return
 
 
 @rule("PF210", "framework-backward", "error", "backward() goes past the framework that owns it")
@@ -30,6 +30,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=manual_optimization(backward),
             )
         if backward.via not in ("tensor", "scaler"):
+            continue
+        if automatic is True and backward.via == "tensor" and _returned(trace, backward):
+            yield Draft(
+                backward.place,
+                "Lightning's automatic optimization back-propagates the loss that this step returns, and this backward "
+                "has done so before: the graph is already freed then, or the gradients count twice. Leave it to "
+                "Lightning.",
+                (Step(backward.root.place, "called by Lightning's loop"),),
+            )
             continue
         if lightning_step(backward) and automatic is False:
             yield Draft(
@@ -94,6 +103,16 @@ def _automatic(backward: Backward) -> bool | None:
     if value is None:
         return True if not owner.cls.project_bases else None
     return value.constant if isinstance(value.constant, bool) else None
+
+
+def _returned(trace: Trace, backward: Backward) -> bool:
+    """Whether the step hands the loss that it back-propagated itself to Lightning."""
+    return any(
+        part is backward.loss
+        for returned in trace.family(backward, Return)
+        if returned.function == backward.root.name and returned.value is not None
+        for part in (*returned.value.ancestors(limit=40), *getattr(returned.value, "entries", {}).values())
+    )
 
 
 def _engine(backward: Backward, forwards: dict[int, Forward]) -> Value | None:

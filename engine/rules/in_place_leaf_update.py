@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import viewed
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import InPlaceUpdate, Rebound
+from engine.trace.events import Detach, InPlaceUpdate, Rebound, RequiresGradChange
 
 
 @rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
@@ -41,10 +41,31 @@ def check(trace: Trace) -> Iterator[Draft]:
     for rebound in trace.of(Rebound):
         if rebound.grad is False or not _from_gradient(rebound):
             continue
+        if rebound.target.role != "parameter":
+            yield from _made_here(trace, rebound)
+            continue
         yield Draft(
             rebound.place,
             "This binds the loop variable to a new tensor: the parameter in the model does not change.",
             (Step(rebound.target.place, "the parameter"),),
+        )
+
+
+def _made_here(trace: Trace, rebound: Rebound) -> Iterator[Draft]:
+    """A leaf whose name gets the result of an update by its own gradient, and that is not made a leaf again."""
+    steps = any(part.op == "grad" for part in rebound.value.ancestors(limit=20))
+    again = any(
+        part is rebound.value
+        for event in trace.of(Detach, RequiresGradChange)
+        for value in event.named_values()
+        for part in value.ancestors(limit=4)
+    )
+    if steps and not again:
+        yield Draft(
+            rebound.place,
+            "This binds the name to the result of an operation, which is no leaf: after the next backward its `.grad` "
+            "is None. Update it in place under `torch.no_grad()`.",
+            (Step(rebound.target.place, "made with `requires_grad=True`"),),
         )
 
 

@@ -23,6 +23,7 @@ from engine.trace.events import (
 @rule("PF208", "optimizer-parameters", "error", "The optimizer does not hold the parameters that are trained")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _adapted_later(trace)
+    yield from _resized_later(trace)
     yield from _left_out(trace)
     yield from _lost_group(trace)
     for created in trace.of(OptimizerCreated):
@@ -68,6 +69,30 @@ def _adapted_later(trace: Trace) -> Iterator[Draft]:
             "This optimizer is built before the adapters are added to the model: it holds the base weights, which are "
             "then frozen, and none of the adapters. Build it after `get_peft_model`.",
             (Step(wrapped.place, "adapters are added here"),),
+        )
+
+
+def _resized_later(trace: Trace) -> Iterator[Draft]:
+    """A language model gets a new embedding after the optimizer has collected the parameters.
+
+    https://huggingface.co/docs/transformers/main_classes/model, `resize_token_embeddings`
+    """
+    for resized in trace.of(MethodCall):
+        if resized.method != "resize_token_embeddings":
+            continue
+        known = identities(resized.receiver)
+        created = [
+            event
+            for event in trace.of(OptimizerCreated)
+            if event.root is resized.root and not known.isdisjoint(modules_behind(event.optimizer))
+        ]
+        if not created or any(event.index > resized.index for event in created):
+            continue
+        yield Draft(
+            created[-1].place,
+            "This optimizer is built before the token embeddings are resized: it keeps the old embedding matrix, and "
+            "the new one is never updated. Build it after `resize_token_embeddings`.",
+            (Step(resized.place, "the embeddings are replaced here"),),
         )
 
 

@@ -97,7 +97,7 @@ def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
         return
     epochs = step.loops[: step.loops.index(batch)]
     argument = step.scheduler.origin.keyword(*_PER_EPOCH[name])
-    if argument is None or not epochs:
+    if argument is None or not epochs or _in_batches(argument):
         return
     counted = next((loop for loop in epochs if _shares_source(argument, loop)), None)
     if counted is None:
@@ -107,6 +107,15 @@ def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
         f"This {name} counts epochs and is stepped in each batch: the learning rate decays within the first epochs.",
         (Step(step.scheduler.origin.place, "built with a number of epochs"), Step(counted.place, "the epochs")),
         fix=once_per_epoch(step, batch),
+    )
+
+
+def _in_batches(argument: Value) -> bool:
+    """Whether a count of epochs was multiplied by something that the program works out: the batches of one, mostly."""
+    parts = [value for part in (argument, *argument.elements()) for value in part.ancestors(limit=60)]
+    return any(
+        part.op == "len" or (part.op == "operator*" and not any(factor.is_constant for factor in part.parents))
+        for part in parts
     )
 
 

@@ -451,7 +451,9 @@ class InPlaceUpdate(Event):
 
 @dataclass(eq=False, slots=True)
 class Rebound(Event):
-    """A loop variable over parameters is rebound (`p = p - lr * p.grad`): the parameter itself does not change."""
+    """A name for a parameter is rebound (`p = p - lr * p.grad`): the parameter itself does not change.
+
+    A loop variable over parameters, or a tensor that was made with `requires_grad=True`."""
 
     target: Value = None  # type: ignore[assignment]
     value: Value = None  # type: ignore[assignment]

@@ -1,0 +1,11 @@
+import torch
+
+
+def train_video(convlstm, frames_loader, opt, mse, device):
+    state = None
+    for frames, target in frames_loader:
+        pred, state = convlstm(frames.to(device), state)
+        loss = mse(pred, target.to(device))
+        opt.zero_grad()
+        loss.backward(retain_graph=True)
+        opt.step()

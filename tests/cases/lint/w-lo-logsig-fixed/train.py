@@ -1,0 +1,9 @@
+import torch
+
+
+def bpr(users, items, u, i, j, opt):
+    s = (users(u) * (items(i) - items(j))).sum(-1)
+    loss = -torch.nn.functional.logsigmoid(s).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()

@@ -1,0 +1,10 @@
+import torch
+
+
+def continual(net, tasks, crit, steps):
+    for task in tasks:
+        for i in range(steps):
+            x, y = task.sample()
+            opt.zero_grad()
+            crit(net(x), y).backward()
+            opt.step()

@@ -1,0 +1,11 @@
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def setup(net):
+    dist.init_process_group(backend="nccl")
+    net = net.cuda()
+    return DDP(net)
