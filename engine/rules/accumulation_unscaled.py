@@ -53,7 +53,7 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "effective "
                 f"learning rate grows with the number of micro-batches. Divide the loss{by}.",
                 (Step(guard.place, "steps only when this holds"), Step(backward.loss.place, "the loss, undivided")),
-                fix=divided_by_steps(backward, guard.divisor, guard.place),
+                fix=divided_by_steps(backward, guard.divisor, guard.place, full=" or " not in guard.text),
             )
 
 

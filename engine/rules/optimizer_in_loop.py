@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.order import built_before
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
+from engine.trace import Loop, Step, Trace, Value
 from engine.trace.events import OptimizerCreated
 
 
@@ -25,8 +25,13 @@ def check(trace: Trace) -> Iterator[Draft]:
             created.place,
             "A new optimizer in each step starts without moments or momentum. Build it once, before the loop.",
             (Step(loop.place, "the training loop"),),
-            fix=built_before(created, loop),
+            fix=built_before(created, loop) if _outermost(created, loop, held) else None,
         )
+
+
+def _outermost(created: OptimizerCreated, loop: Loop, held: list[Value]) -> bool:
+    """Whether the optimizer, once it is built before this loop, is built as often as what it steps."""
+    return all(outer is loop or any(outer in module.loops for module in held) for outer in created.loops)
 
 
 def _per_epoch(created: OptimizerCreated) -> Iterator[Draft]:

@@ -69,8 +69,13 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
                 Step(bootstrap.place, "the same network, gradients recorded"),
                 Step(loss.place, "used as the target here"),
             ),
-            fix=detached_target(loss) if loss.place.path == target.place.path else None,
+            fix=detached_target(loss) if loss.place.path == target.place.path and not _shared(trace, loss) else None,
         )
+
+
+def _shared(trace: Trace, loss: LossCall) -> bool:
+    """Whether another loss gets the same target: detached in one place only, it would stay as it is in the other."""
+    return any(other.target is loss.target and other.place != loss.place for other in trace.of(LossCall))
 
 
 def _own_prediction(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:

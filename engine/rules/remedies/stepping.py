@@ -60,7 +60,9 @@ def cleared(scope: StepScope) -> FixMaker | None:
     if guard is None and not all(_FINITE.search(g.text) for g in own_guards):
         # A step that is left out now and then: whether its gradients are meant to add up is not known.
         return None
-    delayed = guard is not None or first.loops != step.loops
+    # Under accelerate's `accumulate`, clearing before the backward drops what earlier micro-batches have added.
+    accumulating = step.context("accumulate") is not None
+    delayed = guard is not None or first.loops != step.loops or accumulating
 
     def build(module: Module) -> Fix | None:
         name = stepped(module, step)
@@ -179,8 +181,11 @@ def owned_backward(prepare: Prepare, backward: Backward) -> FixMaker | None:
     return in_file(backward.place, build)
 
 
-def divided_by_steps(backward: Backward, divisor: str, counted_at: Place) -> FixMaker | None:
-    """The loss is divided by the number of micro-batches, as the condition on the step writes it."""
+def divided_by_steps(backward: Backward, divisor: str, counted_at: Place, *, full: bool = True) -> FixMaker | None:
+    """The loss is divided by the number of micro-batches, as the condition on the step writes it.
+
+    Where windows may be shorter (not `full`), that number is not theirs, and the change is left to people.
+    """
     place = backward.loss_place
     if place is None or not divisor:
         return None
@@ -200,6 +205,6 @@ def divided_by_steps(backward: Backward, divisor: str, counted_at: Place) -> Fix
         after = module.lines[place.end_line - 1][place.end_column - 1 :].lstrip()
         if not (before.endswith("(") and after.startswith(")")):
             code = f"({code})"
-        return fixes.replace_expression(module, place, code, safe=True, description=told)
+        return fixes.replace_expression(module, place, code, safe=full, description=told)
 
     return in_file(place, build)
