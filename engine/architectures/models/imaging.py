@@ -64,13 +64,10 @@ class LayerNorm2d(nn.LayerNorm):
         return x.permute(0, 3, 1, 2)
 
 
-class ImageModel(nn.Module):
+class Classifier(nn.Module):
     """A classifier of images: takes (batch, channels, height, width), gives logits."""
 
-    def __init__(self, config):
-        super().__init__()
-        self.num_classes = config.num_classes
-        self.grad_checkpointing = False
+    grad_checkpointing = False
 
     def set_grad_checkpointing(self, enable=True):
         self.grad_checkpointing = enable
@@ -93,6 +90,14 @@ class ImageModel(nn.Module):
             setattr(self, self.classifier_name, nn.Linear(head.in_features, num_classes))
         else:
             setattr(self, self.classifier_name, nn.Identity())
+
+
+class ImageModel(Classifier):
+    """One of the catalogue: built from a configuration."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.num_classes = config.num_classes
 
 
 def classifier(features, count):

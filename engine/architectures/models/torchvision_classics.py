@@ -6,33 +6,40 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from engine.architectures.models.imaging import DropPath, ImageModel, divisible
+from engine.architectures.models.imaging import Classifier, DropPath, ImageModel, divisible
 
 
-class VGG(ImageModel):
-    def __init__(self, config):
-        super().__init__(config)
-        layers = []
-        inputs = 3
-        for width in config.widths:
-            if width == 0:
-                layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
-            else:
-                layers.append(nn.Conv2d(inputs, width, kernel_size=3, padding=1))
-                if config.batch_norm:
-                    layers.append(nn.BatchNorm2d(width))
-                layers.append(nn.ReLU(inplace=True))
-                inputs = width
-        self.features = nn.Sequential(*layers)
+def make_layers(cfg, batch_norm=False):
+    layers = []
+    inputs = 3
+    for width in cfg:
+        if width in ("M", 0):
+            layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
+        else:
+            layers.append(nn.Conv2d(inputs, width, kernel_size=3, padding=1))
+            if batch_norm:
+                layers.append(nn.BatchNorm2d(width))
+            layers.append(nn.ReLU(inplace=True))
+            inputs = width
+    return nn.Sequential(*layers)
+
+
+class VGG(Classifier):
+    """With the arguments that torchvision's class takes."""
+
+    def __init__(self, features, num_classes=1000, init_weights=True, dropout=0.5):
+        super().__init__()
+        self.num_classes = num_classes
+        self.features = features
         self.avgpool = nn.AdaptiveAvgPool2d((7, 7))
         self.classifier = nn.Sequential(
             nn.Linear(512 * 7 * 7, 4096),
             nn.ReLU(True),
-            nn.Dropout(p=config.dropout),
+            nn.Dropout(p=dropout),
             nn.Linear(4096, 4096),
             nn.ReLU(True),
-            nn.Dropout(p=config.dropout),
-            nn.Linear(4096, config.num_classes),
+            nn.Dropout(p=dropout),
+            nn.Linear(4096, num_classes),
         )
 
     def forward(self, x):
@@ -40,6 +47,15 @@ class VGG(ImageModel):
         x = self.avgpool(x)
         x = torch.flatten(x, 1)
         return self.classifier(x)
+
+
+class NamedVGG(VGG):
+    """One of the catalogue."""
+
+    def __init__(self, config):
+        super().__init__(
+            make_layers(config.widths, config.batch_norm), num_classes=config.num_classes, dropout=config.dropout
+        )
 
 
 class AlexNet(ImageModel):

@@ -27,13 +27,20 @@ _PASSED = frozenset(
     ]
 )
 
+_LAYERS = ("norm_layer", "replace_stride_with_dilation")
+"""Arguments of torchvision's builders that change the layers themselves; read by the families that take them."""
+
 
 def build(interpreter: Interpreter, library: Any, name: Any, options: dict[str, Any]) -> Any:
     """A named architecture with overrides of its configuration."""
     if not isinstance(name, str):
         return name if isinstance(name, Unknown) else Unknown("a model whose name is not known")
     checkpoint = architectures.lookup(name, library=library)
-    found = architectures.class_for(checkpoint.model_type, "image_classification") if checkpoint is not None else None
+    kind = "features" if options.get("features_only") else "image_classification"
+    found = architectures.class_for(checkpoint.model_type, kind) if checkpoint is not None else None
+    if checkpoint is not None and found is None:
+        interpreter.note(f"the feature maps of the {library} model {name} are not modelled")
+        return Unknown(f"the feature maps of the {library} model {name} are not modelled")
     if checkpoint is None or found is None:
         close = architectures.suggestions(name)
         hint = f"; known names like it: {', '.join(close)}" if close else ""
@@ -42,4 +49,7 @@ def build(interpreter: Interpreter, library: Any, name: Any, options: dict[str, 
     interpreter.state["model name"], interpreter.state["model evidence"] = name, "catalogue"
     overrides = {key: value for key, value in options.items() if key in _PASSED and value is not None}
     config = published.PretrainedConfig(**{**checkpoint.configuration(overrides), "model_type": checkpoint.model_type})
+    for key in _LAYERS:
+        if options.get(key) is not None:
+            setattr(config, key, options[key])
     return published.model_class(interpreter, found)(config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +168,17 @@ def model_file(interpreter: Interpreter, module: str) -> Namespace:
         if isinstance(value, type) and "PreTrainedModel" in value.__name__ and "from_pretrained" not in value.__dict__:
             _equip(interpreter, value)
     return result
+
+
+def offered(interpreter: Interpreter, modules: Iterable[str], name: str) -> Any:
+    """What the first of the model files that has it calls so; None where none has, or keeps it to itself."""
+    if name.startswith("__"):
+        return None
+    for module in modules:
+        found = model_file(interpreter, module)._preflight_members.get(name)
+        if found is not None and not isinstance(found, Namespace):
+            return found
+    return None
 
 
 def _equip(interpreter: Interpreter, base: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine import architectures
 from engine.memory.libraries.by_name import build
 from engine.memory.libraries.images import Image
+from engine.memory.libraries.published import offered
 from engine.memory.libraries.torch_data import Dataset, is_tensor
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.unknown import Unknown
@@ -260,6 +261,9 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
                 return None
             if name.endswith("_Weights"):
                 return Namespace(name, {"DEFAULT": "DEFAULT", "IMAGENET1K_V1": "V1", "IMAGENET1K_V2": "V2"})
+            block = offered(interpreter, _BLOCKS.get(name, ()), name)
+            if block is not None:
+                return block
             if architectures.lookup(name, library="torchvision") is None:
                 return Namespace(f"torchvision.models.{name}", {}, missing=model) if name in _MODEL_MODULES else None
 
@@ -289,6 +293,11 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
         transforms.v2 = transforms
         built["transforms"] = transforms
         built["models"] = Namespace("torchvision.models", {"get_model": get_model}, missing=model)
+        built["ops"] = operators = Namespace(
+            "torchvision.ops",
+            {},
+            missing=lambda n: operators if n in _OPERATOR_MODULES else offered(interpreter, ("torchvision_ops",), n),
+        )
         built["datasets"] = Namespace(
             "torchvision.datasets", {}, missing=lambda n: None if n.startswith("__") else make_dataset(n)
         )
@@ -311,4 +320,33 @@ _MODEL_MODULES = (
     "vision_transformer",
     "densenet",
     "mobilenet",
+    "_utils",
+    "feature_extraction",
 )
+
+_BLOCKS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ResNet", "BasicBlock", "Bottleneck", "conv1x1", "conv3x3"), ("resnet",)),
+    **dict.fromkeys(("VGG", "make_layers"), ("torchvision_classics",)),
+    **dict.fromkeys(
+        (
+            "IntermediateLayerGetter",
+            "create_feature_extractor",
+            "ConvBNReLU",
+            "ConvBNActivation",
+            "Conv2dNormActivation",
+            "MLPBlock",
+        ),
+        ("torchvision_ops",),
+    ),
+}
+"""Building blocks of `torchvision.models` and the model file that stands for each."""
+
+_OPERATOR_MODULES = (
+    "misc",
+    "boxes",
+    "stochastic_depth",
+    "feature_pyramid_network",
+    "permute",
+    "focal_loss",
+)
+"""Files of `torchvision.ops`; their names are found in the package as well."""
