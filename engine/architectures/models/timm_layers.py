@@ -381,7 +381,7 @@ class Attention(nn.Module):
         self.attn_dim = num_heads * self.head_dim
         self.scale = self.head_dim**-0.5
         # Versions with this argument (before 0.5) multiplied out the scores.
-        self.fused_attn = "qk_scale" not in options
+        self.fused_attn = use_fused_attn() and "qk_scale" not in options
         self.qkv = nn.Linear(dim, self.attn_dim * 3, bias=qkv_bias)
         self.q_norm = norm_layer(self.head_dim) if qk_norm else nn.Identity()
         self.k_norm = norm_layer(self.head_dim) if qk_norm else nn.Identity()

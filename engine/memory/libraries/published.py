@@ -164,10 +164,18 @@ def model_file(interpreter: Interpreter, module: str) -> Namespace:
     if "attended_everywhere" in variables:
         padded = bool(interpreter.state.get("padded"))
         variables["attended_everywhere"] = lambda mask: not padded
+    if "use_fused_attn" in variables:
+        variables["use_fused_attn"] = lambda *args, **options: _fused_since(interpreter.state.get("timm names", {}))
     for value in list(variables.values()):
         if isinstance(value, type) and "PreTrainedModel" in value.__name__ and "from_pretrained" not in value.__dict__:
             _equip(interpreter, value)
     return result
+
+
+def _fused_since(timm: Mapping[str, Any]) -> bool:
+    """Whether the timm that a program demands calls scaled_dot_product_attention: 0.9 and later do."""
+    demanded = str(timm.get("__version__", "1.0")).split(".")
+    return (int(demanded[0]), int(demanded[1])) >= (0, 9) if all(part.isdigit() for part in demanded[:2]) else True
 
 
 def offered(interpreter: Interpreter, modules: Iterable[str], name: str) -> Any:

@@ -11,6 +11,7 @@ from engine.memory.program.comprehensions import ComprehensionCompiler
 from engine.memory.program.frames import BREAK, CONTINUE, RETURN, Expression, Frame, LazyStatement, Signal, Statement
 from engine.memory.program.functions import Code
 from engine.memory.program.loops import LoopWatch
+from engine.memory.program.namespaces import Namespace
 from engine.memory.program.operators import IN_PLACE
 from engine.memory.program.patterns import PatternCompiler
 from engine.memory.program.scopes import Scope
@@ -220,12 +221,34 @@ class StatementCompiler(PatternCompiler, ComprehensionCompiler):
     def _assert(self, node: ast.Assert, scope: Scope) -> Statement:
         test = self.expression(node.test, scope)
         message = None if node.msg is None else self.expression(node.msg, scope)
+        demanded = self._demanded_version(node.test, scope)
 
         def run(frame: Frame) -> None:
+            if demanded is not None:
+                demanded(frame)
             result = test(frame)
             # An assertion about the data of a tensor that has none is taken to hold.
             if not result and not isinstance(result, Unknown) and not is_tensor_without_data(result):
                 raise AssertionError(message(frame) if message is not None else "")
+
+        return run
+
+    def _demanded_version(self, test: ast.expr, scope: Scope) -> Statement | None:
+        """`assert package.__version__ == "0.3.2"`: where the program runs at all, that version is installed."""
+        match test:
+            case ast.Compare(
+                left=ast.Attribute(value=ast.Name() as package, attr="__version__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=str() as version)],
+            ):
+                module = self.expression(package, scope)
+            case _:
+                return None
+
+        def run(frame: Frame) -> None:
+            found = module(frame)
+            if isinstance(found, Namespace):
+                found.__version__ = version
 
         return run
 
