@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 
 from engine.frameworks.torch_core import PARAMETERLESS
 from engine.interpreter.calls import LIGHTNING_EVALUATION
@@ -43,6 +44,17 @@ _FRAMEWORK_HOOKS = frozenset([("hf-trainer", "compute_loss")])
 _GIVEN_THE_MODEL = frozenset([("hf-trainer", "compute_loss"), ("hf-trainer", "training_step")])
 
 
+class _Turn(Enum):
+    """When a function that nothing reached is played by itself."""
+
+    UNCALLED = auto()
+    """What no code calls: entry points."""
+    CALLED_FROM_AFAR = auto()
+    """What some code calls, but no method of its own class that still has its turn."""
+    CALLED = auto()
+    """The rest."""
+
+
 class Interpreter(Loading):
     """Runs the analysis of one project."""
 
@@ -79,8 +91,7 @@ class Interpreter(Loading):
     def _run_roots(self, paths: frozenset[str]) -> None:
         """Functions of these files that nothing reached, callers first. What is only imported is only called."""
         called = self._called_names()
-        position = 0
-        for likely_called in (False, True):
+        for turn in _Turn:
             position = 0
             while position < len(self.functions):
                 function = self.functions[position]
@@ -88,14 +99,16 @@ class Interpreter(Loading):
                 if function.path not in paths:
                     continue
                 if self._called_by_framework(function):
-                    if not likely_called:
+                    if turn is _Turn.UNCALLED:
                         self._run_root(function)
                     continue
                 if id(function.node) in self.reached:
                     continue
-                names = called.get(function.name, set())
-                is_called = bool(names - {id(function.node)}) or function.name in _CALLED_BY_SYNTAX
-                if is_called and not likely_called:
+                callers = called.get(function.name, set()) - {id(function.node)}
+                is_called = bool(callers) or function.name in _CALLED_BY_SYNTAX
+                if is_called and turn is _Turn.UNCALLED:
+                    continue
+                if turn is _Turn.CALLED_FROM_AFAR and self._awaits_callers(function, callers):
                     continue
                 self._run_root(function)
         self._run_templates(paths)
@@ -103,6 +116,12 @@ class Interpreter(Loading):
             # A class whose methods were all reached still has a shape of its own that rules ask for.
             if cls.family in ("module", "lightning-module") and id(cls) not in self.shared_instances:
                 self._shared_instance(cls)
+
+    def _awaits_callers(self, function: FunctionValue, callers: set[int]) -> bool:
+        """Whether a method of the same class that calls it has its turn yet: it says under which contexts."""
+        siblings = function.owner.methods.values() if function.owner is not None else ()
+        waiting = {id(each.node) for each in siblings if isinstance(each, FunctionValue)} - self.reached
+        return not waiting.isdisjoint(callers)
 
     def _run_templates(self, paths: frozenset[str]) -> None:
         """Inherited methods that call what a subclass defines, once more on the subclass: `run()` of a base class and

@@ -96,10 +96,11 @@ def _prepared(trace: Trace) -> Iterator[Draft]:
             parts = [p for v in (*report.values, *report.keywords.values()) for p in v.ancestors(limit=400)]
             if not any(id(part) in outputs for part in parts) or any(id(part) in exchanged for part in parts):
                 continue
-            best = nearest.get(id(iterate.subject.place))
+            best = nearest.get(id(iterate))
             if best is None or distance < best[0]:
-                nearest[id(iterate.subject.place)] = (distance, report, iterate)
-    for _, report, iterate in nearest.values():
+                nearest[id(iterate)] = (distance, report, iterate)
+    # One function may evaluate for several callers, and each of them reports.
+    for report, iterate in {report.place: (report, iterate) for _, report, iterate in nearest.values()}.values():
         yield Draft(
             report.place,
             "The loader of this evaluation is split among processes, and the main process reports the figure of its "

@@ -10,6 +10,8 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Forward, Iterate, LoaderBuilt
 
+_HELD_OUT = ("val", "test", "dev", "eval")
+
 _MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset")
 
 
@@ -91,7 +93,7 @@ def _reads_items(loader: Value) -> bool:
 
 def _swapped(event: LoaderBuilt, built: list[LoaderBuilt]) -> LoaderBuilt | None:
     shuffle = event.loader.keyword("shuffle", "2")
-    if shuffle is None or shuffle.constant is not False or not _says(event, "train"):
+    if shuffle is None or shuffle.constant is not False or not _says(event, "train") or _says(event, *_HELD_OUT):
         return None
     for other in built:
         shuffled = other.loader.keyword("shuffle", "2")
@@ -100,7 +102,8 @@ def _swapped(event: LoaderBuilt, built: list[LoaderBuilt]) -> LoaderBuilt | None
             together
             and shuffled is not None
             and shuffled.constant is True
-            and _says(other, "val", "test", "dev", "eval")
+            and _says(other, *_HELD_OUT)
+            and not _says(other, "train")
         ):
             return other
     return None

@@ -13,6 +13,7 @@ from engine.trace.events import (
     DeviceSync,
     Event,
     Forward,
+    InPlaceUpdate,
     LossCall,
     ModeChange,
     OptimizerStep,
@@ -275,3 +276,39 @@ def test_a_file_that_does_not_parse_is_named_and_loses_nothing_else() -> None:
     trace = trace_project(Project.from_mapping({"broken.py": "import torch\ndef f(:\n", "train.py": dedent(STEP)}))
     assert "broken.py" in trace.failed
     assert list(trace.of(Backward))
+
+
+def test_a_training_loop_is_reached_behind_long_preparation() -> None:
+    chores = "\n".join(f"    print({n})" for n in range(7_000))
+    trace = trace_of(
+        f"def main(b, c, d, e):\n{chores}\n    for f, g in c:\n        e(b(f), g).backward()\n        d.step()"
+    )
+    assert not trace.truncated
+    assert len(first_pass(trace, Backward, OptimizerStep)) == 2
+
+
+def test_long_programs_without_a_training_loop_end_at_their_budget() -> None:
+    chores = "\n".join(f"    print({n})" for n in range(7_000))
+    assert trace_of(f"import torch\ndef main():\n{chores}\n").truncated == {"train.py"}
+
+
+def test_methods_are_played_from_their_callers_where_others_name_those_too() -> None:
+    trace = trace_of(
+        """
+        import torch
+
+        class Averager:
+            def _mix(self, old, new):
+                for p, q in zip(old.parameters(), new.parameters()):
+                    p.mul_(0.9).add_(q, alpha=0.1)
+
+            @torch.no_grad()
+            def on_step(self, old, new):
+                self._mix(old, new)
+
+        def tell(callbacks, old, new):
+            for each in callbacks:
+                each.on_step(old, new)
+        """
+    )
+    assert {update.grad for update in trace.of(InPlaceUpdate)} == {False}
