@@ -61,9 +61,16 @@ def compare(
         introduced=_ordered(new),
         fixed=_ordered(old),
         existing=_ordered(existing),
-        failed=after.report.files.failed,
+        failed=_newly_failed(before, after, changed),
         roots=after.roots,
     )
+
+
+def _newly_failed(before: Analysis, after: Analysis, changed: Sequence[FileDiff]) -> Sequence[FailedFile]:
+    """What the change leaves unread: not what it does not touch, and what the base fails at in the same way."""
+    touched = {diff.head_path for diff in changed}
+    known = before.report.files.failed
+    return tuple(file for file in after.report.files.failed if file.path in touched or file not in known)
 
 
 def _roots(

@@ -112,6 +112,14 @@ def test_a_changed_file_that_cannot_be_read_is_named_and_not_green() -> None:
     assert "not analysed" in report.summary_markdown
 
 
+def test_a_file_that_could_not_be_read_before_either_is_no_matter_of_a_change_beside_it() -> None:
+    base = {"train.py": TRAIN, "old.py": "import torch\nimport train\nprint 'hello'\n"}
+    report = reviewed(base, {**base, "train.py": TRAIN + "\n"})
+    assert (report.failed, report.conclusion) == ((), "success")
+    touched = reviewed(base, {**base, "old.py": base["old.py"] + "\n"})
+    assert [failed.path for failed in touched.failed] == ["old.py"]
+
+
 def test_untrusted_names_do_not_come_alive_in_the_summary() -> None:
     hostile = "@team `x` [a](https://evil.example) <b>.py"
     report = reviewed({hostile: TRAIN}, {hostile: RETAINED})
