@@ -365,7 +365,7 @@ class Interpreter(Loading):
                 return shared
         elif isinstance(kind, External):
             value.role = _ANNOTATED.get(kind.qualified)
-            if value.role is None and kind.qualified.startswith("torch.optim.lr_scheduler."):
+            if value.role is None and kind.qualified.startswith("torch.optim.lr_scheduler"):
                 value.role = "scheduler"
             elif value.role is None and kind.qualified.startswith("torch.optim."):
                 value.role = "optimizer"

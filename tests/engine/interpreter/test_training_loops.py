@@ -312,3 +312,17 @@ def test_methods_are_played_from_their_callers_where_others_name_those_too() -> 
         """
     )
     assert {update.grad for update in trace.of(InPlaceUpdate)} == {False}
+
+
+def test_a_parameter_annotated_with_the_schedulers_module_is_no_optimizer() -> None:
+    trace = trace_of(
+        """
+        import torch
+
+        def fit(net, scheduler: torch.optim.lr_scheduler, loader):
+            for x in loader:
+                net(x).mean().backward()
+                scheduler.step()
+        """
+    )
+    assert first_pass(trace, OptimizerStep, SchedulerStep) == ["SchedulerStep"]
