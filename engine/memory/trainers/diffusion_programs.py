@@ -30,9 +30,16 @@ def cogvideox_program(recipe: Recipe) -> str:
         lines.append(f"model.add_adapter(LoraConfig({sizes}, target_modules={targets!r}))")
     words = recipe.sequence_length or 226
     autocast = f"torch.{recipe.autocast}" if recipe.autocast else "torch.float32"
+    lines.append("trained = [p for p in model.parameters() if p.requires_grad]")
+    scaled = recipe.autocast == "float16"
+    if scaled:
+        # cast_training_params of the scripts: a scaler's gradients are float32, and so is what is trained.
+        lines += ["for parameter in trained:", "    parameter.data = parameter.data.float()"]
     lines += [
-        "trained = [p for p in model.parameters() if p.requires_grad]",
+        f"scaler = torch.amp.GradScaler('cuda', enabled={scaled})",
         f"optimizer = {optimizer}(trained, lr=1e-4)",
+        # With latents at hand the scripts drop the VAE and the text encoder here, and give the device its blocks back.
+        "torch.cuda.empty_cache()",
         f"latents = torch.randn({size}, dtype={dtype}, device='cuda')",
         f"prompt = torch.randn({recipe.batch_size}, {words}, 4096, dtype={dtype}, device='cuda')",
         "model.train()",
@@ -42,10 +49,12 @@ def cogvideox_program(recipe: Recipe) -> str:
         "        predicted = model(hidden_states=latents, encoder_hidden_states=prompt, timestep=moment,",
         "                          return_dict=False)[0]",
         "        loss = (predicted.float() - latents.float()).pow(2).mean()",
-        "    loss.backward()",
+        "    scaler.scale(loss).backward()",
         f"    if (step + 1) % {min(recipe.accumulation_steps, 3)} == 0:",
+        "        scaler.unscale_(optimizer)",
         "        torch.nn.utils.clip_grad_norm_(trained, 1.0)",
-        "        optimizer.step()",
+        "        scaler.step(optimizer)",
+        "        scaler.update()",
         "        optimizer.zero_grad()",
     ]
     return "\n".join(lines) + "\n"
