@@ -304,6 +304,7 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             "maximum",
             "minimum",
             "outer",
+            "einsum",
         ):
             target = namespace(f"torch.{name}") or namespace(f"torch.{ {'clip': 'clamp'}.get(name, name) }")
             if target is not None:

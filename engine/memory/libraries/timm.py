@@ -66,16 +66,19 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
     if not built:
         layers = Namespace("timm.layers", {}, missing=lambda name: layers if name in _LAYER_FILES else block(name))
         models = Namespace("timm.models", {"create_model": create_model}, missing=model_part)
-        built.update(members, layers=layers, models=models, data=Namespace("timm.data", dict(members)))
+        training = Namespace("timm.loss", dict(members), missing=lambda name: offered(interpreter, _TRAINING, name))
+        training.mixup = training
+        built.update(members, layers=layers, models=models, data=training, loss=training)
     value: Any = Namespace("timm", built)
     for part in dotted.split(".")[1:]:
         value = getattr(value, part, None)
     return value
 
 
+_TRAINING = ("timm_training",)
 _LAYERS = ("timm_layers",)
 _MODELS = ("timm_transformer", "timm_layers")
-"""Model files that stand for the layers, and for `timm.models`."""
+"""Model files that stand for losses and mixing, for the layers, and for `timm.models`."""
 
 _LAYER_FILES = (
     "drop",
