@@ -115,7 +115,7 @@ class JobHandler:
         repository = self._repository(intent)
         allowed = intent.is_author or await repository.permission(intent.login) in MAY_COMMAND
         try:
-            await repository.react(intent.comment_id, "eyes" if allowed else "confused")
+            await repository.react(intent.comment_id, "eyes" if allowed else "confused", in_thread=intent.in_thread)
         except gidgethub.BadRequest as error:
             # A reaction is a courtesy; the comment may also be gone by now.
             if not is_refused(error):

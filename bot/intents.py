@@ -52,6 +52,8 @@ class CommandIntent(_Intent):
     kind: Literal["command"] = "command"
     number: int
     comment_id: int
+    in_thread: bool = False
+    """Whether the comment stands in a review's thread instead of the conversation."""
     login: str
     is_author: bool
     """Whether the person opened the pull request."""

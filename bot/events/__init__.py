@@ -14,6 +14,7 @@ from bot.events import (
     pull_request,
     push,
     repository,
+    review_comment,
 )
 
 router = routing.Router(
@@ -26,6 +27,7 @@ router = routing.Router(
     pull_request.router,
     push.router,
     repository.router,
+    review_comment.router,
 )
 
 EVENTS = frozenset(
@@ -39,6 +41,7 @@ EVENTS = frozenset(
         "merge_group",
         "ping",
         "pull_request",
+        "pull_request_review_comment",
         "push",
         "repository",
     }

@@ -7,7 +7,7 @@ from gidgethub import routing, sansio
 from bot.commands.parsing import Command, find_command
 from bot.events.desk import Desk
 from bot.events.payloads import IssueCommentPayload
-from bot.intents import CommandIntent
+from bot.events.spoken import accept_command
 
 router = routing.Router()
 
@@ -29,20 +29,7 @@ async def run_edited_command(event: sansio.Event, desk: Desk) -> None:
 
 
 async def _accept(event: sansio.Event, desk: Desk, payload: IssueCommentPayload, command: Command | None) -> None:
-    person = payload.sender
-    if command is None or payload.key is None or payload.issue.pull_request is None or person is None:
-        return
-    by_a_program = payload.comment.performed_via_github_app is not None
-    if person.is_bot or by_a_program or (payload.comment.user is not None and payload.comment.user.is_bot):
-        # Bots that answer each other do not stop.
-        return
-    intent = CommandIntent(
-        repository=payload.key,
-        number=payload.issue.number,
-        comment_id=payload.comment.id,
-        login=person.login,
-        is_author=payload.issue.user is not None and payload.issue.user.id == person.id,
-        command=command.name,
-        arguments=command.arguments,
-    )
-    await desk.accept(event.delivery_id, intent)
+    if payload.issue.pull_request is not None:
+        await accept_command(
+            event, desk, payload, payload.comment, command, number=payload.issue.number, author=payload.issue.user
+        )

@@ -104,6 +104,20 @@ class IssueCommentPayload(Payload):
         return str(change.get("from") or "") if isinstance(change, dict) else None
 
 
+class NumberedPull(GitHubObject):
+    """The pull request of a review comment, as far as a command needs it."""
+
+    number: int
+    user: Account | None = None
+
+
+class ReviewCommentPayload(Payload):
+    """Event `pull_request_review_comment`."""
+
+    comment: CommentObject
+    pull_request: NumberedPull
+
+
 class MergeGroup(GitHubObject):
     """A group of pull requests that a merge queue wants to merge."""
 

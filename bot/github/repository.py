@@ -209,9 +209,9 @@ class Repository:
         """Replace an own comment's text; edits send no mail."""
         await self.client.patch(f"{self._root}/issues/comments/{comment_id}", data={"body": body})
 
-    async def react(self, comment_id: int, content: str) -> None:
+    async def react(self, comment_id: int, content: str, *, in_thread: bool = False) -> None:
         """React to a comment of the conversation; repeating it changes nothing."""
-        url = f"{self._root}/issues/comments/{comment_id}/reactions"
+        url = f"{self._root}/{'pulls' if in_thread else 'issues'}/comments/{comment_id}/reactions"
         await self.client.post(url, data={"content": content})
 
     async def minimise_outdated(self, node_ids: Sequence[str]) -> None:

@@ -22,10 +22,12 @@ EVENTS: tuple[str, ...] = (
     "issue_comment",
     "merge_group",
     "pull_request",
+    "pull_request_review_comment",
     "push",
     "repository",
 )
-"""Events about installations come without a subscription."""
+"""Events about installations come without a subscription. What people resolved is read from GitHub at each review, so
+the event on review threads is not asked for."""
 
 
 class HookAttributes(BaseModel):

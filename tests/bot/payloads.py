@@ -51,6 +51,12 @@ def comment(body: str, *, action: str = "created", on_pull: bool = True, **field
     return payload(action, issue=issue, comment=entry, **fields)
 
 
+def reply(body: str, *, action: str = "created", **fields: Any) -> dict[str, Any]:
+    pull = {"number": 3, "user": account("author", number=77)}
+    entry = {"id": 34, "body": body, "user": account(), "in_reply_to_id": 30}
+    return payload(action, pull_request=pull, comment=entry, **fields)
+
+
 def check_run(action: str, external_id: str | None) -> dict[str, Any]:
     run = {
         "id": 4,

@@ -76,6 +76,27 @@ async def test_help_is_answered_once_with_a_reaction(bench: Bench) -> None:
     assert [reaction.content for reaction in bench.github.reactions] == ["eyes"]
 
 
+async def test_a_reply_to_a_review_comment_is_answered_in_the_conversation(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    reply = bench.github.add_reply(bench.github.review_comments[0], "octocat", "/preflight help")
+
+    asked = CommandIntent(
+        repository=bench.key(),
+        number=pull.number,
+        comment_id=reply.id,
+        in_thread=True,
+        login="octocat",
+        is_author=True,
+        command="help",
+    )
+    await bench.handler.handle("job", asked, bench.steps)
+
+    (reaction,) = bench.github.reactions
+    assert (reaction.kind, reaction.subject, reaction.content) == ("review", reply.id, "eyes")
+    assert "/preflight estimate a100" in bench.github.comments[-1].body
+
+
 async def test_people_without_write_access_are_not_answered(bench: Bench) -> None:
     assert await said(bench, "/preflight review", permission="read") == []
     assert not bench.github.checks

@@ -107,11 +107,22 @@ async def test_a_command_is_taken_from_a_comment_on_a_pull_request() -> None:
     assert not (await told("issue_comment", payloads.comment("/preflight help", on_pull=False))).intents
 
 
+async def test_a_command_is_taken_from_a_review_thread() -> None:
+    (intent,) = (await told("pull_request_review_comment", payloads.reply("/preflight review"))).intents
+
+    assert isinstance(intent, CommandIntent)
+    assert (intent.command, intent.number, intent.comment_id, intent.in_thread) == ("review", 3, 34, True)
+    assert not (await told("pull_request_review_comment", payloads.reply("why is that?"))).intents
+    edited = payloads.reply("/preflight review", action="edited")
+    assert not (await told("pull_request_review_comment", edited)).intents
+
+
 @pytest.mark.parametrize(
     "sender", [payloads.account("preflight[bot]", kind="Bot"), payloads.account("renovate[bot]"), None]
 )
 async def test_bots_are_not_answered(sender: dict[str, Any] | None) -> None:
     assert not (await told("issue_comment", payloads.comment("/preflight help", sender=sender))).intents
+    assert not (await told("pull_request_review_comment", payloads.reply("/preflight help", sender=sender))).intents
 
 
 async def test_a_comment_written_through_an_app_is_not_answered() -> None:
