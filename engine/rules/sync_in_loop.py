@@ -107,12 +107,17 @@ def _by_name(nested: Loop, training: Loop) -> bool:
     if over.op == "items" or isinstance(over, Container):
         return True
     counted = over.parents[0] if over.op == "enumerate" and over.parents else over
-    return all(_of_the_model(option) or _made_before(option, training) for option in counted.options())
+    return all(_of_the_model(option, training) or _made_before(option, training) for option in counted.options())
 
 
-def _of_the_model(value: Value) -> bool:
-    holder = value.callee if value.op == "attribute" else None
-    return holder is not None and any(option.is_module for option in holder.options())
+def _of_the_model(value: Value, training: Loop) -> bool:
+    """An attribute of an object that no data of this loop made: a setting, or the strides of a detector."""
+    return value.op == "attribute" and not any(
+        part.op in _FROM_DATA and training in part.loops for part in value.ancestors(limit=20)
+    )
+
+
+_FROM_DATA = frozenset({"data-element", "forward-result", "call", "method-call"})
 
 
 def _made_before(value: Value, training: Loop) -> bool:
