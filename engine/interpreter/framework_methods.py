@@ -6,7 +6,7 @@ import ast
 
 from engine.frameworks.torch_methods import MODULE_METHODS
 from engine.interpreter.container_methods import ContainerMethods
-from engine.interpreter.library import named
+from engine.interpreter.library_objects import named
 from engine.trace import events
 from engine.trace.values import ClassValue, FunctionValue, Value
 

@@ -8,7 +8,7 @@ from engine.frameworks.registry import call_effect, method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
 from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS, computes
 from engine.interpreter.framework_methods import FrameworkMethods
-from engine.interpreter.library import named
+from engine.interpreter.library_objects import named
 from engine.interpreter.state import join_values
 from engine.trace import events
 from engine.trace.places import Context

@@ -56,5 +56,6 @@ def knows_rank(value: Value) -> bool:
 def from_rank(value: Value | None) -> bool:
     """Whether a value is computed from the rank, or from what its object calls a rank (of a tensor-parallel group)."""
     return value is not None and any(
-        part.rank or (part.op == "attribute" and part.name.endswith("rank")) for part in value.ancestors(limit=60)
+        part.rank or (part.op in ("attribute", "getattr") and part.name.endswith("rank"))
+        for part in value.ancestors(limit=60)
     )
