@@ -41,7 +41,7 @@ async def test_a_failed_delivery_is_asked_for_again(bench: Bench) -> None:
 async def test_what_need_not_come_again_is_left(bench: Bench, why: str) -> None:
     pull = bench.open({"train.py": BUGGY})
     event, action = (
-        ("pull_request_review_comment", "created") if why == "of no interest" else ("pull_request", "opened")
+        ("pull_request_review_thread", "resolved") if why == "of no interest" else ("pull_request", "opened")
     )
     if why == "of no interest":
         await bench.review(pull)
