@@ -256,7 +256,8 @@ def together(options: Sequence[Option]) -> Option | None:
         return None
     return Option(
         " + ".join(option.change for option in options),
-        "; ".join(dict.fromkeys(option.cost for option in options if option.cost != "none")) or "none",
+        "; ".join(dict.fromkeys(cost for option in options if (cost := option.cost.removeprefix("none").lstrip("; "))))
+        or "none",
         sum(option.price for option in options),
         tuple(changes),
         lambda seen: all(option.applies(seen) for option in options),

@@ -95,10 +95,20 @@ class Search:
                 self._inert.update(option.changes if len(members) == 1 else ())
             else:
                 occupied = outcome.reserved + outside_bytes(self._first, self._run.world_size)
-                if self._memory.occupied.expected - occupied >= MIN_SHARE * self._memory.occupied.expected:
+                if self._without_one(members) - occupied >= MIN_SHARE * self._memory.occupied.expected:
                     trial = Trial(members, option, outcome, occupied)
             self._trials[option.changes] = trial
         return self._trials[option.changes]
+
+    def _without_one(self, members: tuple[Option, ...]) -> int:
+        """What is occupied under the best part of a set: each of its changes has to save something of its own."""
+        chosen = {change for option in members for change in option.changes}
+        parts = [
+            trial.occupied
+            for trial in self._trials.values()
+            if trial is not None and set(trial.option.changes) < chosen
+        ]
+        return min(parts, default=self._memory.occupied.expected)
 
     def _extensions(self, trial: Trial) -> Iterator[tuple[int, Option]]:
         """The options that can be added to a trial, each with the most that it can save then.
@@ -118,7 +128,7 @@ class Search:
                 yield self._memory.occupied.expected - alone.occupied, option
 
     def _best_pairs(self) -> list[tuple[Option, ...]]:
-        """Pairs that may save most for their price, made from the best change alone."""
+        """Pairs that may save most for their price: the best change with others that save something alone."""
         ranked = self._by_worth()
         if not ranked:
             return []
@@ -126,7 +136,7 @@ class Search:
         found = [
             (bound / (1 + best.price + option.price), (*best.members, option))
             for bound, option in self._extensions(best)
-            if bound >= MIN_SHARE * self._memory.occupied.expected
+            if bound >= MIN_SHARE * self._memory.occupied.expected and self._trials.get(option.changes) is not None
         ]
         found.sort(key=lambda pair: -pair[0])
         return [members for _, members in found[:BEST_PAIRS]]

@@ -109,3 +109,25 @@ def test_the_next_smaller_device_and_what_it_needs() -> None:
     assert needs is not None
     assert needs.verdict == "fits"
     assert needs.change is not None
+
+
+def test_each_change_of_a_set_saves_something_of_its_own() -> None:
+    source = """
+import torch, torchvision
+model = torchvision.models.resnet18(num_classes=10).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+for step in range(100):
+    optimizer.zero_grad()
+    images = torch.randn(64, 3, 224, 224, device="cuda")
+    labels = torch.randint(0, 10, (64,), device="cuda")
+    torch.nn.functional.cross_entropy(model(images), labels).backward()
+    optimizer.step()
+"""
+    report = report_of(source, "t4")
+    assert any(" + " in found.change for found in report.savings)
+    for found in report.savings:
+        parts = found.change.split(" + ")
+        alone = [each for each in report.savings if each.change in parts and len(parts) > 1]
+        assert all(found.saves_bytes > each.saves_bytes for each in alone)
+        assert "attention" not in found.change
+        assert "Liger" not in found.change
