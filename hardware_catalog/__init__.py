@@ -7,9 +7,11 @@
 from hardware_catalog.catalogue import (
     all_gpus,
     all_instances,
+    bf16_tflops,
     context_range,
     cublas_workspace_bytes,
     instances_with,
+    memory_bandwidth_gb_s,
     nccl_range,
     next_smaller,
     total_bytes,
@@ -17,6 +19,14 @@ from hardware_catalog.catalogue import (
 )
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange
 from hardware_catalog.names import GpuRequest, UnknownGPU, find_gpu, names_no_gpu, parse_gpu
+from hardware_catalog.renting import (
+    Rental,
+    cheapest_rental,
+    cheapest_that,
+    cheapest_with,
+    find_instances,
+    offered_gpus,
+)
 
 __all__ = [
     "GIB",
@@ -25,16 +35,24 @@ __all__ = [
     "GpuRequest",
     "Instance",
     "MibRange",
+    "Rental",
     "UnknownGPU",
     "all_gpus",
     "all_instances",
+    "bf16_tflops",
+    "cheapest_rental",
+    "cheapest_that",
+    "cheapest_with",
     "context_range",
     "cublas_workspace_bytes",
     "find_gpu",
+    "find_instances",
     "instances_with",
+    "memory_bandwidth_gb_s",
     "names_no_gpu",
     "nccl_range",
     "next_smaller",
+    "offered_gpus",
     "parse_gpu",
     "total_bytes",
     "usable_bytes",

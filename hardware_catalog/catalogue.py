@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -91,6 +92,29 @@ def usable_bytes(gpu: Gpu) -> int:
     if gpu.kind == "mig-slice" and gpu.smi_mib is not None:
         return int(gpu.smi_mib * MIB)
     return int(total_bytes(gpu) * visible_share(gpu).share)
+
+
+def _part(whole: float | None, fraction: str | float | None) -> float | None:
+    return None if whole is None or fraction is None else whole * float(Fraction(str(fraction)))
+
+
+@cache
+def _parents() -> dict[str, Gpu]:
+    return {gpu.id: gpu for gpu in all_gpus() if gpu.kind != "mig-slice"}
+
+
+def memory_bandwidth_gb_s(gpu: Gpu) -> float | None:
+    """Published memory bandwidth in GB/s; a MIG slice has its share of its parent's. None where unpublished."""
+    if gpu.memory_bandwidth_gb_s is not None or gpu.parent is None:
+        return gpu.memory_bandwidth_gb_s
+    return _part(_parents()[gpu.parent].memory_bandwidth_gb_s, gpu.memory_fraction)
+
+
+def bf16_tflops(gpu: Gpu) -> float | None:
+    """Published dense bf16 rate in TFLOP/s (fp16 before Ampere); a MIG slice has its share of the multiprocessors."""
+    if gpu.bf16_fp16_dense_tflops is not None or gpu.parent is None:
+        return gpu.bf16_fp16_dense_tflops
+    return _part(_parents()[gpu.parent].bf16_fp16_dense_tflops, gpu.sm_fraction)
 
 
 def next_smaller(gpu: Gpu) -> Gpu | None:

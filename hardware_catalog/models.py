@@ -38,6 +38,7 @@ class Gpu(Row):
     bf16_fp16_dense_tflops: float | None = None
     parent: str | None = None
     memory_fraction: str | float | None = None
+    sm_fraction: str | None = None
     device_names: tuple[str, ...] = ()
     source: str
 
@@ -60,6 +61,16 @@ class Instance(Row):
     price_date: str | None = None
     source: str
     price_source: str | None = None
+
+    @property
+    def provider(self) -> str:
+        """Who rents it out: the first part of the id. SageMaker's `ml.` types are `sagemaker`."""
+        return self.id.split("/", 1)[0]
+
+    @property
+    def name(self) -> str:
+        """The type's name at its provider."""
+        return self.id.split("/", 1)[1]
 
 
 class MibRange(Row):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,6 +58,8 @@ PLAIN_NAMES = {
     "rtxpro6000": "rtx-pro-6000-blackwell-workstation",
     "rtxpro6000ws": "rtx-pro-6000-blackwell-workstation",
     "rtxpro6000s": "rtx-pro-6000-blackwell-server",
+    "rtxproserver6000": "rtx-pro-6000-blackwell-server",
+    "rtxpro4500": "rtx-pro-4500-blackwell",
     "2080ti": "rtx-2080-ti",
     "1080ti": "gtx-1080-ti",
 }
@@ -65,6 +68,10 @@ PLAIN_NAMES = {
 NO_DEVICE = frozenset({"unspecified", "unknown", "any", "none", "n/a"})
 
 _SIZE_ALONE = re.compile(r"(\d+)\s*gi?b(?:\s+(?:gpu|card|vram))?")
+# Schedulers and Kubernetes write a slice behind the device or its resource: `a100_3g.20gb`, `nvidia.com/mig-1g.18gb`.
+_SLICE = re.compile(r"(?P<parent>.*?)(?:[/\s_-]*mig)?[\s_-]*(?P<profile>\d+g\.\d+gb)")
+_SCHEDULER = re.compile(r"^\s*(?:gres[:/])?gpu:(?=[a-z])", re.IGNORECASE)
+_SIZE_LAST = re.compile(r"-\d+gb$")
 _COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
 _COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
 _NOISE = re.compile(r"nvidia|tesla|geforce|generation|graphics|accelerator|instinct|\bamd\b|radeon", re.IGNORECASE)
@@ -95,18 +102,28 @@ def _compact(name: str) -> str:
 
 
 @cache
-def _index() -> dict[str, str]:
-    index: dict[str, str] = {}
+def spellings() -> Mapping[str, frozenset[str]]:
+    """The devices that each spelling of the catalogue may mean, by the spelling without spaces and makers' words.
+
+    More than one where a maker gives memory sizes of a device one name: torch says `Orin` of six modules.
+    """
+    found: dict[str, set[str]] = {}
     for gpu in all_gpus():
-        spellings = [gpu.id, *gpu.device_names, gpu.name]
-        for prefix in ("rtx-", "gtx-", "rtx-pro-", "intel-", "rx-"):
-            if gpu.id.startswith(prefix):
-                spellings.append(gpu.id.removeprefix(prefix))
-        for spelling in spellings:
-            index.setdefault(_compact(spelling), gpu.id)
-    for plain, gpu_id in PLAIN_NAMES.items():
-        index[plain] = gpu_id
-    return index
+        names = {gpu.id, *gpu.device_names, gpu.name}
+        names |= {gpu.id.removeprefix(prefix) for prefix in ("rtx-", "gtx-", "rtx-pro-", "intel-", "rx-", "apple-")}
+        if gpu.kind == "unified-memory" or gpu.id.startswith("jetson-"):
+            whole = _SIZE_LAST.sub("", gpu.id)
+            names |= {whole, whole.removeprefix("apple-")}
+        for spelling in map(_compact, names):
+            found.setdefault(spelling, set()).add(gpu.id)
+    return {spelling: frozenset(ids) for spelling, ids in found.items()}
+
+
+@cache
+def _index() -> dict[str, str]:
+    # Of several devices with one name the one that leaves least: what fits there fits on all of them.
+    index = {name: min(ids, key=lambda each: usable_bytes(_by_id()[each])) for name, ids in spellings().items()}
+    return index | PLAIN_NAMES
 
 
 @cache
@@ -135,6 +152,7 @@ def parse_gpu(name: str) -> GpuRequest:
     exact = _by_id().get(text)
     if exact is not None:
         return GpuRequest(exact)
+    text = _SCHEDULER.sub("", text)
     count = 1
     before = _COUNT_BEFORE.match(text)
     if before:
@@ -149,12 +167,30 @@ def parse_gpu(name: str) -> GpuRequest:
         found = _instance_names().get(text)
         if found is not None:
             gpu_id, count = found
+    if gpu_id is None:
+        gpu_id = _slice_named(text)
     sized = _SIZE_ALONE.fullmatch(text.strip())
     if gpu_id is None and sized is not None:
         gpu_id = _smallest_of(float(sized.group(1)))
     if gpu_id is None or gpu_id not in _by_id():
         raise UnknownGPU(name, _closest(compact))
     return GpuRequest(_by_id()[gpu_id], max(1, count))
+
+
+def _slice_named(text: str) -> str | None:
+    """The MIG slice that a profile behind a device's name means; of several parents' the one that leaves least."""
+    written = _SLICE.fullmatch(text.strip())
+    if written is None:
+        return None
+    parent = _compact(written["parent"])
+    ending = f"-mig-{written['profile']}"
+    slices = [gpu for gpu in all_gpus() if gpu.kind == "mig-slice" and gpu.id.endswith(ending)]
+    named = _index().get(parent)
+    same = [gpu for gpu in slices if gpu.parent == named] or [
+        gpu for gpu in slices if parent in ("", ".com") or _compact(gpu.parent or "").startswith(parent)
+    ]
+    found = min(same, key=usable_bytes, default=None)
+    return None if found is None else found.id
 
 
 def _smallest_of(memory_gb: float) -> str | None:

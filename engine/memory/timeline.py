@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from engine.memory.allocator import CATEGORIES, Event
 from engine.memory.launch import plan
 from engine.memory.shadow import shadow_run
+from hardware_catalog.allocator import CATEGORIES, Event
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from engine.memory.allocator import CATEGORY_INDEX, MIB, Allocator
 from engine.memory.tensors import dtypes
+from hardware_catalog.allocator import CATEGORY_INDEX, MIB, Allocator
 
 # cuBLAS: 2 x 4 MiB + 8 x 16 KiB per handle and stream, 32 MiB from Hopper on
 # (aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize).

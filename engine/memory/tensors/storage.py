@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from engine.memory.allocator import CATEGORY_INDEX, Allocator, Block
 from engine.memory.tensors import machine
+from hardware_catalog.allocator import CATEGORY_INDEX, Allocator, Block
 
 
 class TensorError(RuntimeError):

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engine.memory.allocator import CATEGORIES, CATEGORY_INDEX, Allocator
 from engine.memory.timeline import as_json, as_snapshot, as_svg, record, rendered, samples
 from engine.project import Project
+from hardware_catalog.allocator import CATEGORIES, CATEGORY_INDEX, Allocator
 
 
 def recorded() -> Allocator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from engine.memory.allocator import CapacityError
 from engine.memory.tensors import (
     creation,
     dtypes,
@@ -15,6 +14,7 @@ from engine.memory.tensors import (
 from engine.memory.tensors.facade.inert import Flag, Inert, Namespace, always, namespace_of, nothing
 from engine.memory.tensors.facade.processes import _custom
 from engine.memory.tensors.tensor import new
+from hardware_catalog.allocator import CapacityError
 
 
 class _DeviceProperties:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from engine.memory.allocator import CapacityError
 from engine.memory.evidence import EAGER
 from engine.memory.tensors import (
     attention,
@@ -40,6 +39,7 @@ from engine.memory.tensors.optim import optimizer, optimizers, schedulers
 from engine.memory.tensors.registry import FFT, FUNCTIONAL, LINALG, SPECIAL, TORCH
 from engine.memory.tensors.storage import Device, Size, Storage
 from engine.memory.tensors.tensor import Tensor, new
+from hardware_catalog.allocator import CapacityError
 
 OPERATORS = (
     attention,

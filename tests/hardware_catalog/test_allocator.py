@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.memory.allocator import CATEGORY_INDEX, MIB, Allocator, CapacityError
+from hardware_catalog.allocator import CATEGORY_INDEX, MIB, Allocator, CapacityError
 
 OTHER = CATEGORY_INDEX["other"]
 
