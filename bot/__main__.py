@@ -14,7 +14,7 @@ from bot.settings import Settings, SettingsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of serve, worker, demo, setup. Returns 2 where the settings do not do."""
+    """Run one of serve, worker, migrate, demo, setup. Returns 2 where the settings do not do."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["demo"]:
         # The demo has its own options, and needs no settings.
@@ -43,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from bot import service
 
     if options.command == "worker":
-        return _until_signalled(lambda stop: service.work(settings, stop=stop))
+        return _until_signalled(lambda stop: service.work(settings, stop=stop, host=options.host, port=options.port))
+    if options.command == "migrate":
+        asyncio.run(service.migrate(settings))
+        return 0
     return _until_signalled(
         lambda stop: service.serve(
             settings, host=options.host, port=options.port, worker=not options.no_worker, stop=stop
@@ -58,7 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--host", default="0.0.0.0")
     serve.add_argument("--port", type=int, default=8000)
     serve.add_argument("--no-worker", action="store_true", help="only receive; run `preflight-bot worker` beside it")
-    commands.add_parser("worker", help="only work on what was received")
+    worker = commands.add_parser("worker", help="only work on what was received")
+    worker.add_argument("--host", default="0.0.0.0")
+    worker.add_argument("--port", type=int, help="answer /healthz, /readyz and /metrics there; nowhere by default")
+    commands.add_parser("migrate", help="bring the tables of the database up to date, and end")
     commands.add_parser("demo", help="review a pull request on a local stand-in for GitHub")
     setup = commands.add_parser("setup", help="register the App at GitHub, step by step")
     setup.add_argument(

@@ -38,6 +38,8 @@ DRAIN_SECONDS = 20
 BEAT_SECONDS = 20.0
 HOUR_SECONDS = 3600.0
 DELETED_AT_ONCE = 200
+LOOKED_AT = 1000
+"""Jobs read to find the one that has waited longest; oldest come first."""
 
 
 class DurableSteps:
@@ -162,6 +164,26 @@ class Jobs:
                 status=["PENDING", "ENQUEUED", "DELAYED"], load_input=False, load_output=False
             )
         )
+
+    async def age_seconds(self) -> float:
+        """Return how long the oldest job that a free worker would take has waited, in seconds; 0 where none waits.
+
+        A job behind another one of its pull request waits for that one, and not for a worker.
+        """
+        running, waiting = [
+            await DBOS.list_workflows_async(
+                status=status, queue_name=QUEUE, limit=LOOKED_AT, load_input=False, load_output=False
+            )
+            for status in ("PENDING", "ENQUEUED")
+        ]
+        busy = {job.queue_partition_key for job in running}
+        moments = [
+            # A job that was put off waits only from then on.
+            max(job.created_at or 0, job.delay_until_epoch_ms or 0)
+            for job in waiting
+            if job.queue_partition_key not in busy
+        ]
+        return max(0.0, time.time() - min(moments) / 1000) if moments else 0.0
 
     async def healthy(self) -> bool:
         """Tell whether jobs can be stored at the moment."""

@@ -21,6 +21,11 @@ class Metrics:
         )
         self.jobs = Counter("preflight_jobs", "Jobs that ended", ["kind", "outcome"], registry=self._registry)
         self.waiting = Gauge("preflight_jobs_unfinished", "Jobs stored and not finished", registry=self._registry)
+        self.queue_age_seconds = Gauge(
+            "preflight_queue_age_seconds",
+            "Seconds that the oldest job which a free worker would take has waited",
+            registry=self._registry,
+        )
         self.answer_seconds = Histogram(
             "preflight_delivery_seconds", "Time to answer a delivery", registry=self._registry
         )

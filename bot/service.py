@@ -27,6 +27,7 @@ from bot.review.configuration import Configurations
 from bot.review.pipeline import ReviewPipeline
 from bot.review.results import ResultFolders
 from bot.settings import Settings
+from bot.watching import Watch
 from bot.web import Receiver
 
 logger = logging.getLogger(__name__)
@@ -69,6 +70,9 @@ class Service:
     github: GitHub
     reconciler: Reconciler
     application: web.Application
+    """Receives deliveries, and can be watched."""
+    watched: web.Application
+    """Can only be watched."""
 
 
 @asynccontextmanager
@@ -116,10 +120,12 @@ async def running(
         reconciler = Reconciler(github, jobs, clock, check_name=settings.check_name)
         desk = FrontDesk(settings, jobs, github, configurations)
         application = Receiver(desk, jobs, metrics, settings.webhook_secret).application()
+        watched = web.Application()
+        Watch(jobs, metrics).add_to(watched)
         await jobs.start()
         keeper = asyncio.create_task(_reconcile(reconciler)) if worker and settings.reconcile_on_start else None
         try:
-            yield Service(jobs, github, reconciler, application)
+            yield Service(jobs, github, reconciler, application, watched)
         finally:
             if keeper is not None:
                 keeper.cancel()
@@ -142,21 +148,43 @@ async def serve(
     settings: Settings, *, host: str, port: int, worker: bool, stop: asyncio.Event, analyst: Analyst | None = None
 ) -> None:
     """Serve until `stop` is set; a `port` of 0 takes a free one."""
-    async with running(settings, worker=worker, analyst=analyst) as service:
-        runner = web.AppRunner(service.application, access_log=None)
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, host, port)
-            await site.start()
-            for address in runner.addresses:
-                logger.info("listening on http://%s:%s", *address[:2])
-            await stop.wait()
-        finally:
-            # First no new deliveries, then the jobs.
-            await runner.cleanup()
-
-
-async def work(settings: Settings, *, stop: asyncio.Event) -> None:
-    """Carry out jobs until `stop` is set."""
-    async with running(settings, worker=True):
+    async with (
+        running(settings, worker=worker, analyst=analyst) as service,
+        # Left first: no new deliveries, and then the jobs.
+        _listening(service.application, host, port),
+    ):
         await stop.wait()
+
+
+async def work(
+    settings: Settings, *, stop: asyncio.Event, host: str, port: int | None, analyst: Analyst | None = None
+) -> None:
+    """Carry out jobs until `stop` is set; with a `port`, answer there about health and figures."""
+    async with running(settings, worker=True, analyst=analyst) as service:
+        if port is None:
+            await stop.wait()
+            return
+        async with _listening(service.watched, host, port):
+            await stop.wait()
+
+
+async def migrate(settings: Settings) -> None:
+    """Bring the database's tables up to date.
+
+    Every process does so at its start; this is for those whose database role may not change tables.
+    """
+    async with running(settings, worker=False):
+        logger.info("the tables are up to date")
+
+
+@asynccontextmanager
+async def _listening(application: web.Application, host: str, port: int) -> AsyncIterator[None]:
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        for address in runner.addresses:
+            logger.info("listening on http://%s:%s", *address[:2])
+        yield
+    finally:
+        await runner.cleanup()

@@ -7,7 +7,6 @@ import hmac
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from aiohttp import web
 from gidgethub import sansio
@@ -15,22 +14,13 @@ from pydantic import SecretStr, ValidationError
 
 from bot.events import EVENTS, router
 from bot.events.desk import Desk
-from bot.metrics import CONTENT_TYPE, Metrics
+from bot.metrics import Metrics
+from bot.watching import Watch, Watched
 
 logger = logging.getLogger(__name__)
 
 LARGEST_PAYLOAD_BYTES = 25 * 1024 * 1024
 """GitHub sends no larger payload."""
-
-
-class Queue(Protocol):
-    """What the receiver asks about the queue."""
-
-    async def healthy(self) -> bool:
-        """Tell whether jobs can be stored."""
-
-    async def waiting(self) -> int:
-        """Return how many jobs are not finished."""
 
 
 def signature_matches(body: bytes, header: str, secret: str) -> bool:
@@ -42,19 +32,17 @@ def signature_matches(body: bytes, header: str, secret: str) -> bool:
 class Receiver:
     """The HTTP side of the bot."""
 
-    def __init__(self, desk: Desk, queue: Queue, metrics: Metrics, webhook_secret: SecretStr) -> None:
+    def __init__(self, desk: Desk, queue: Watched, metrics: Metrics, webhook_secret: SecretStr) -> None:
         self._desk = desk
-        self._queue = queue
         self._metrics = metrics
+        self._watch = Watch(queue, metrics)
         self._secret = webhook_secret
 
     def application(self) -> web.Application:
         """Return the aiohttp application."""
         application = web.Application(client_max_size=LARGEST_PAYLOAD_BYTES)
         application.router.add_post("/webhook", self._timed(self.webhook))
-        application.router.add_get("/healthz", self.alive)
-        application.router.add_get("/readyz", self.ready)
-        application.router.add_get("/metrics", self.metrics)
+        self._watch.add_to(application)
         return application
 
     def _timed(
@@ -103,19 +91,3 @@ class Receiver:
             logger.exception("%s %s could not be stored", event, delivery)
             return web.Response(status=503, text="not stored; deliver it again")
         return web.Response(status=202, text="accepted")
-
-    async def alive(self, request: web.Request) -> web.Response:
-        """Say that the process runs."""
-        return web.json_response({"status": "ok"})
-
-    async def ready(self, request: web.Request) -> web.Response:
-        """Say whether a delivery could be stored now."""
-        if await self._queue.healthy():
-            return web.json_response({"status": "ready"})
-        return web.json_response({"status": "not ready"}, status=503)
-
-    async def metrics(self, request: web.Request) -> web.Response:
-        """Return the figures."""
-        if await self._queue.healthy():
-            self._metrics.waiting.set(await self._queue.waiting())
-        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})

@@ -26,6 +26,8 @@ class Worker:
 
     def __init__(self, step: Callable[[], None] = lambda: None) -> None:
         self.step = step
+        self.gate = asyncio.Event()
+        self.gate.set()
         self.begun: list[str] = []
         self.ended: list[str] = []
         self.running: dict[str, int] = {}
@@ -39,7 +41,7 @@ class Worker:
 
         async def work() -> Done:
             self.step()
-            await asyncio.sleep(0)
+            await self.gate.wait()
             return Done()
 
         try:
@@ -52,8 +54,13 @@ class Worker:
 
 
 @asynccontextmanager
-async def queue(path: Path, worker: Worker) -> AsyncIterator[Jobs]:
-    jobs = Jobs(create_engine(f"sqlite:///{path / 'queue.sqlite3'}"), executor_id="worker-1", handler=worker)
+async def queue(path: Path, worker: Worker, *, worker_concurrency: int = 4) -> AsyncIterator[Jobs]:
+    jobs = Jobs(
+        create_engine(f"sqlite:///{path / 'queue.sqlite3'}"),
+        executor_id="worker-1",
+        handler=worker,
+        worker_concurrency=worker_concurrency,
+    )
     await jobs.start()
     try:
         yield jobs
@@ -90,6 +97,24 @@ async def test_jobs_of_one_pull_request_never_run_at_the_same_time(tmp_path: Pat
         await ended(worker, 8)
 
     assert worker.most_at_once == 1
+
+
+async def test_a_job_ages_while_it_waits_for_a_worker_and_not_behind_its_own_pull_request(tmp_path: Path) -> None:
+    worker = Worker()
+    worker.gate.clear()
+    async with queue(tmp_path, worker, worker_concurrency=1) as jobs:
+        await jobs.accept("running", review(1))
+        async with asyncio.timeout(60):
+            while not worker.begun:
+                await asyncio.sleep(0.02)
+        await jobs.accept("behind it", review(1))
+        assert await jobs.age_seconds() == 0.0
+
+        await jobs.accept("without a worker", review(2))
+        assert await jobs.age_seconds() > 0.0
+        worker.gate.set()
+        await ended(worker, 3)
+        assert await jobs.age_seconds() == 0.0
 
 
 async def test_what_github_puts_off_is_done_later_and_faults_are_repeated(tmp_path: Path) -> None:

@@ -45,6 +45,9 @@ class Store:
     async def waiting(self) -> int:
         return len(self.accepted)
 
+    async def age_seconds(self) -> float:
+        return 12.5 if self.accepted else 0.0
+
 
 def client(store: Store) -> TestClient[Any, Any]:
     return TestClient(TestServer(Receiver(store, store, Metrics(), SecretStr(SECRET)).application()))
@@ -117,6 +120,15 @@ async def test_events_that_nobody_handles_are_accepted_and_named_other() -> None
         figures = await (await http.get("/metrics")).text()
     assert 'event="other",status="202"' in figures
     assert not store.accepted
+
+
+async def test_what_an_autoscaler_reads() -> None:
+    store = Store()
+    body = json.dumps(pull_request("opened")).encode()
+    async with client(store) as http:
+        assert "preflight_queue_age_seconds 0.0" in await (await http.get("/metrics")).text()
+        await http.post("/webhook", data=body, headers=signed(body))
+        assert "preflight_queue_age_seconds 12.5" in await (await http.get("/metrics")).text()
 
 
 async def test_a_payload_that_lacks_the_essential_is_refused_and_not_asked_for_again() -> None:
