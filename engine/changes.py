@@ -67,10 +67,14 @@ def compare(
 
 
 def _newly_failed(before: Analysis, after: Analysis, changed: Sequence[FileDiff]) -> Sequence[FailedFile]:
-    """What the change leaves unread: not what it does not touch, and what the base fails at in the same way."""
+    """What the change leaves unread: not what it does not touch, and what the base fails at in the same way.
+
+    A rule or a plug-in that does not work on either side is missing from the review, so it is named."""
     touched = {diff.head_path for diff in changed}
     known = before.report.files.failed
-    return tuple(file for file in after.report.files.failed if file.path in touched or file not in known)
+    return tuple(
+        file for file in after.report.files.failed if file.path in touched or file not in known or not file.is_file
+    )
 
 
 def _roots(

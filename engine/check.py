@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from engine.affected import ImportGraph
 from engine.arbitration import arbitrate
-from engine.findings import CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
+from engine.findings import SEVERITY_ORDER, CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
 from engine.fingerprints import Context, ContextIndex, place_order, with_fingerprints
 from engine.garbage import rarely_collected
 from engine.kept.analyses import KeptAnalysis, analysis_key, keep, recalled
 from engine.kept.observed import ObservedProject
+from engine.plugins import plugins
 from engine.project import Module, Project, UnreadableFile
 from engine.project.module import split_cell
 from engine.settings import Settings, load_settings
@@ -41,6 +42,12 @@ _MATTERS = re.compile(
 
 _STACK_DEPTH = 8_000
 """Python frames that walking a deeply nested file may need; frames of Python code do not use the C stack since 3.11."""
+
+
+def _mentions_training(text: str) -> bool:
+    """Whether a file has training code of its own, by its text."""
+    return bool(_MATTERS.search(text)) or any(name in text for name in plugins().names)
+
 
 UNUSED_SUPPRESSION = ("PF001", "unused-suppression")
 
@@ -117,8 +124,10 @@ def analyse(
 
     with rarely_collected():
         if store is None:
-            return _together([analysed(project, group) for group in groups])
-        return _together([_recalled_or(analysed, project, group, store, asked) for group in groups])
+            parts = [analysed(project, group) for group in groups]
+        else:
+            parts = [_recalled_or(analysed, project, group, store, asked) for group in groups]
+    return _together(parts, plugins().problems)
 
 
 def _recalled_or(
@@ -149,10 +158,11 @@ def _recalled_or(
     return Analysis(kept.report, kept.contexts, kept.silenced, kept.roots)
 
 
-def _together(parts: Sequence[Analysis]) -> Analysis:
-    """Analyses of groups of files that have nothing to do with each other, as one."""
+def _together(parts: Sequence[Analysis], problems: Sequence[FailedFile]) -> Analysis:
+    """Analyses of groups of files that have nothing to do with each other, as one, with what concerns all of them."""
     reports = [part.report for part in parts]
     failed = {failure.path: failure for report in reports for failure in report.files.failed}
+    failed |= {problem.path: problem for problem in problems}
     findings = sorted((finding for report in reports for finding in report.findings), key=place_order)
     counts = FileCounts(
         read=sum(report.files.read for report in reports),
@@ -177,9 +187,12 @@ def _analysed(
     """The analysis of one group of files."""
     roots, skipped = _that_matter(project, group)
     drafts, problems = _traced(project, roots, rules)
-    failed = {**project.failed, **problems}
     reportable = frozenset(group)
-    findings, contexts, silenced = _finished(project, drafts, settings, reportable, report_unused_suppressions, roots)
+    findings, contexts, silenced, stopped = _finished(
+        project, drafts, settings, reportable, report_unused_suppressions, roots
+    )
+    problems |= stopped
+    failed = {**project.failed, **problems}
     counts = FileCounts(
         read=len([p for p in roots if p not in failed]),
         skipped=skipped,
@@ -231,7 +244,7 @@ def _that_matter(project: Project, paths: Iterable[str]) -> tuple[list[str], int
     for path in paths:
         try:
             text = project.read_text(path)
-            if not _MATTERS.search(text):
+            if not _mentions_training(text):
                 skipped += 1
                 continue
             project.module(path)
@@ -280,10 +293,27 @@ def _run(rules: Sequence[Rule], trace: Trace) -> tuple[list[tuple[Rule, Draft]],
     crashed: dict[str, str] = {}
     for rule in rules:
         try:
-            drafts += [(rule, draft) for draft in rule.check(trace)]
-        except Exception as problem:
-            crashed[f"rule {rule.code} {rule.name}"] = f"stopped: {type(problem).__name__}: {problem}"
+            drafts += [(rule, _usable(draft) if rule.origin else draft) for draft in rule.check(trace)]
+        except (Exception, SystemExit) as problem:
+            crashed[rule.full_name] = _stopped(problem)
     return drafts, crashed
+
+
+def _usable(draft: Draft) -> Draft:
+    """A draft of another package's rule, if it is one. Raises TypeError."""
+    from engine.trace import Place
+
+    if not isinstance(getattr(draft, "place", None), Place) or not isinstance(draft.message, str):
+        raise TypeError(f"a rule yields drafts with a place of the trace and a message, not {draft!r:.80}")
+    if draft.severity not in (None, *SEVERITY_ORDER) or not all(
+        isinstance(step.place, Place) for step in draft.evidence
+    ):
+        raise TypeError("a draft has a severity of error, warning or note, or none, and evidence of steps")
+    return draft
+
+
+def _stopped(problem: BaseException) -> str:
+    return f"stopped: {type(problem).__name__}: {problem}"
 
 
 def _finished(
@@ -293,12 +323,14 @@ def _finished(
     reportable: frozenset[str],
     report_unused: bool,
     roots: Sequence[str],
-) -> tuple[list[Finding], dict[str, Context], list[tuple[Finding, Context]]]:
-    """Drafts as findings, one per place, with fingerprints, sorted; their contexts; and what arbitration dropped."""
+) -> tuple[list[Finding], dict[str, Context], list[tuple[Finding, Context]], dict[str, str]]:
+    """Drafts as findings, one per place, with fingerprints, sorted; their contexts; what arbitration dropped; and rules
+    whose drafts or fixes cannot be used."""
     index = ContextIndex(project)
     used: set[tuple[str, int]] = set()
     placed: list[tuple[Finding, Context]] = []
-    makers: dict[int, FixMaker] = {}
+    makers: dict[int, tuple[Rule, FixMaker]] = {}
+    stopped: dict[str, str] = {}
     for rule, draft in drafts:
         path, line = draft.place.path, draft.place.line
         if path not in reportable or settings.silences(path, rule.code, rule.name):
@@ -309,11 +341,11 @@ def _finished(
         finding = _finding(project, module, rule, draft, settings)
         placed.append((finding, index.at(path, line)))
         if draft.fix is not None:
-            makers[id(finding)] = draft.fix
+            makers[id(finding)] = rule, draft.fix
     kept = {id(finding) for finding in arbitrate([finding for finding, _ in placed])}
     dropped = [(finding, context) for finding, context in placed if id(finding) not in kept]
     placed = [
-        (_with_fix(project, finding, makers.get(id(finding))), context)
+        (_with_fix(project, finding, *makers[id(finding)], stopped) if id(finding) in makers else finding, context)
         for finding, context in placed
         if id(finding) in kept
     ]
@@ -322,7 +354,7 @@ def _finished(
     findings = with_fingerprints(placed)
     ordered = {(f.rule, f.path, f.line, f.column): context for f, context in placed}
     contexts = {f.fingerprint: ordered[f.rule, f.path, f.line, f.column] for f in findings}
-    return findings, contexts, dropped
+    return findings, contexts, dropped, stopped
 
 
 def _silenced(module: Module, rule: Rule, first: int, last: int, used: set[tuple[str, int]]) -> bool:
@@ -352,22 +384,25 @@ def _finding(project: Project, module: Module, rule: Rule, draft: Draft, setting
     )
 
 
-def _with_fix(project: Project, finding: Finding, make: FixMaker | None) -> Finding:
+def _with_fix(project: Project, finding: Finding, rule: Rule, make: FixMaker, stopped: dict[str, str]) -> Finding:
     """The finding with its fix. A fix is an offer: where making it breaks, the finding stands without."""
-    if make is None:
+    try:
+        fix = _shown(project, finding, make(project))
+    except Exception as problem:
+        if rule.origin:
+            stopped[rule.full_name] = f"gives no fix: {type(problem).__name__}: {problem}"
         return finding
+    return finding if fix is None else finding.model_copy(update={"fix": fix})
+
+
+def _shown(project: Project, finding: Finding, fix: Fix | None) -> Fix | None:
+    """A fix as people see it, None where it would leave a file that does not parse."""
     from engine.fixes.making import keeps_parsing
 
-    try:
-        fix = make(project)
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
-        return finding
     if fix is None:
-        return finding
+        return None
     module = project.module(split_cell(finding.path)[0])
-    if not keeps_parsing(module, fix.edits):
-        return finding
-    return finding.model_copy(update={"fix": _shown_fix(module, fix, finding.path)})
+    return _shown_fix(module, fix, finding.path) if keeps_parsing(module, fix.edits) else None
 
 
 def _evidence(project: Project, path: str, line: int, message: str) -> Evidence:

@@ -67,10 +67,16 @@ class Finding(Contract):
 
 
 class FailedFile(Contract):
-    """A file that could not be analysed, and why."""
+    """A file that could not be analysed, and why. In the place of a path also a rule that stopped (`rule PF101
+    retained-graph`) or a plug-in that could not be loaded (`plug-in acme 1.0 (preflight.rules: bare-save)`)."""
 
     path: str
     reason: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file: what stops a rule or a plug-in concerns every file."""
+        return not self.path.startswith(("rule ", "plug-in ")) or self.path.endswith((".py", ".ipynb"))
 
 
 class FileCounts(Contract):

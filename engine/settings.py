@@ -40,7 +40,8 @@ def _kebab(name: str) -> str:
 
 
 class Settings(BaseModel):
-    """The configuration with its defaults. Rules are named by code (`PF101`) or name (`retained-graph`)."""
+    """The configuration with its defaults. Rules are named by code (`PF101`), the front of one (`PF1`), or name
+    (`retained-graph`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=_kebab, populate_by_name=True)
 
@@ -96,7 +97,9 @@ def _means(entry: str, code: str, name: str) -> bool:
     wanted = entry.strip().lower()
     if wanted in ("all", name.lower()):
         return True
-    return wanted.startswith("pf") and code.lower().startswith(wanted)
+    # The letters of a code belong together: `A` does not mean every rule whose code begins with it.
+    letters = code.rstrip("0123456789").lower()
+    return wanted.startswith(letters) and code.lower().startswith(wanted)
 
 
 @lru_cache(maxsize=256)

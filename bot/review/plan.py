@@ -104,6 +104,9 @@ def plan(report: ReviewReport, said: Said, limit: int) -> Plan:
 
 def _outdated(report: ReviewReport, said: Said) -> Iterable[SaidComment]:
     present = {finding.fingerprint for finding in report.introduced}
+    if not all(file.is_file for file in report.failed):
+        # Whatever a rule that did not run has said may still hold.
+        return
     # Of a file that could not be read nothing is known, so nothing about it is stale.
     failed = {file.path for file in report.failed}
     for comment in said.comments:

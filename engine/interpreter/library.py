@@ -30,7 +30,7 @@ class Library(LibrarySteps):
         effect = call_effect(qualified)
         if effect is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)
-        handler = _HANDLERS.get(effect.kind)
+        handler = HANDLERS.get(effect.kind)
         bound = named(effect.parameters, arguments, keywords)
         if handler is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)
@@ -177,7 +177,7 @@ class Library(LibrarySteps):
         return made
 
 
-_HANDLERS = {
+HANDLERS = {
     "construct": Library._construct,
     "module": Library._module,
     "optimizer": Library._optimizer,
@@ -224,4 +224,4 @@ _HANDLERS = {
     "deepspeed-initialize": Library._deepspeed,
     "ignite-engine": Library._ignite,
 }
-__all__ = ["Library"]
+__all__ = ["HANDLERS", "Library"]

@@ -152,12 +152,15 @@ def _checksum(key: str, content: bytes) -> str:
 
 @lru_cache(maxsize=1)
 def engine_identity() -> str:
-    """What made a result: the version, and the sizes and times of the files of the engine and of its tables."""
+    """What made a result: the version, the sizes and times of the files of the engine and of its tables, and the rules
+    and frameworks that other packages bring."""
+    from engine.plugins import plugins
+
     try:
         released = version("preflight-review")
     except PackageNotFoundError:
         released = ""
-    digest = hashlib.sha256(released.encode("utf-8"))
+    digest = hashlib.sha256(f"{released}\n{plugins().identity}\n".encode())
     engine = Path(__file__).parents[1]
     for folder in (engine, engine.parent / "hardware_catalog"):
         for path in sorted(folder.rglob("*")):

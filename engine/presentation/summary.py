@@ -56,12 +56,20 @@ def headline(introduced: Sequence[Finding], fixed: Sequence[Finding], failed: Se
     if repaired:
         text += f", {repaired} fixed"
     if failed:
-        text += f", {_count(len(failed), 'file')} not analysed"
+        text += f", {_not_analysed(failed)}"
     return text
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def _not_analysed(failed: Sequence[FailedFile]) -> str:
+    files = sum(each.is_file for each in failed)
+    parts = [f"{_count(files, 'file')} not analysed"] if files else []
+    if files < len(failed):
+        parts.append(f"{_count(len(failed) - files, 'rule or plug-in', 'rules or plug-ins')} not working")
+    return ", ".join(parts)
+
+
+def _count(number: int, word: str, several: str = "") -> str:
+    return f"{number} {word if number == 1 else several or word + 's'}"
 
 
 def _listed(findings: Sequence[Finding], struck: bool = False) -> str:
@@ -82,5 +90,5 @@ def _failures(failed: Sequence[FailedFile]) -> str:
     lines = [f"- {code_span(each.path)} {escape(each.reason)}" for each in failed[:MAX_FAILED]]
     if len(failed) > MAX_FAILED:
         lines.append(f"- and {len(failed) - MAX_FAILED} more")
-    title = f"<details><summary>{_count(len(failed), 'file')} not analysed</summary>"
+    title = f"<details><summary>{_not_analysed(failed)}</summary>"
     return f"{title}\n\n" + "\n".join(lines) + "\n\n</details>"

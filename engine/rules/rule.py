@@ -41,6 +41,13 @@ class Rule:
     severity: Severity
     summary: str
     question: Callable[[Trace], Iterator[Draft]]
+    origin: str = ""
+    """The package that brings it, with its version; empty for Preflight's own."""
+
+    @property
+    def full_name(self) -> str:
+        """How it is named where it fails."""
+        return f"rule {self.code} {self.name}" + (f" of {self.origin}" if self.origin else "")
 
     def check(self, trace: Trace) -> Iterator[Draft]:
         """Drafts of this rule, one for each place and message."""
@@ -52,8 +59,14 @@ class Rule:
 
     @cached_property
     def page(self) -> str:
-        """The rule's Markdown page: documentation, examples and tests."""
-        return resources.files("engine.rules").joinpath(f"{self.name.replace('-', '_')}.md").read_text("utf-8")
+        """The rule's Markdown page, which stands beside its module: documentation, examples and tests."""
+        package, _, module = self.question.__module__.rpartition(".")
+        try:
+            return resources.files(package).joinpath(f"{module}.md").read_text("utf-8")
+        except (OSError, ValueError, TypeError):
+            if not self.origin:
+                raise
+        return f"# {self.name} ({self.code})\n\n{self.summary}. {self.origin} brings no page `{module}.md` for it.\n"
 
 
 def rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 HELP = "list the rules"
 
@@ -14,8 +15,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints one line a rule."""
+    """Prints one line a rule, and to standard error what could not be loaded."""
+    from engine.plugins import plugins
     from engine.rules import registry
+
+    for problem in plugins().problems:
+        print(f"preflight: {problem.path}: {problem.reason}", file=sys.stderr)
 
     rules = sorted(registry(), key=lambda rule: rule.code)
     if arguments.format == "json":

@@ -1,0 +1,1 @@
+"""What Acme's training code has to keep."""
