@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports gates bench corpus calibrate clean
+.PHONY: demo test check lint types imports gates bench corpus calibrate judges pins installed clean
 
 demo: $(INSTALLED)
 	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
@@ -44,6 +44,18 @@ $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(INSTALLED)
+
+# What judges the files of deploy/; where one of it cannot be had, its tests are skipped.
+judges: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[deploy]'
+
+# The versions and hashes that the image is made of, for every Python that the project runs on.
+PIN := pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
+	--custom-compile-command "make pins"
+pins: judges
+	$(BIN)/uv $(PIN) --output-file deploy/requirements.txt pyproject.toml
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+		| $(BIN)/uv $(PIN) --output-file deploy/build-requirements.txt -
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

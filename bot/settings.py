@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
@@ -28,9 +29,9 @@ class Settings(BaseModel):
     github_api_url: str = "https://api.github.com"
     github_graphql_url: str = ""
     """Only needed where it cannot be told from the REST address."""
-    executor_id: str = "worker-1"
-    """Name of this worker: it must stay the same over restarts, since a restarted worker resumes the jobs that
-    carry its name, and differ between workers that run at the same time."""
+    executor_id: Annotated[str, Field(min_length=1, max_length=200, default_factory=socket.gethostname)]
+    """Name of this worker, the machine's by default: it must differ between workers that run at the same time, and
+    should stay the same over restarts, since a restarted worker resumes at once the jobs that carry its name."""
     check_name: str = "Preflight"
     worker_concurrency: Annotated[int, Field(ge=1)] = 4
     """Pull requests reviewed at the same time by this process."""
