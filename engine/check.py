@@ -106,11 +106,13 @@ def analyse(
     store: Store | None = None,
     in_groups: bool = False,
     known: dict[str, tuple[ImportStatement, ...]] | None = None,
+    done: Callable[[int], None] = lambda files: None,
 ) -> Analysis:
     """`check`, with the contexts that comparing two commits needs.
 
     `in_groups` analyses files that have nothing to do with each other apart, so that each group's result can be kept
-    on its own. `known` holds the import statements of contents that were read before: see ImportGraph.
+    on its own. `known` holds the import statements of contents that were read before: see ImportGraph. `done` hears of
+    the number of files of each group that is finished.
     """
     if settings is None:
         settings = load_settings(project).settings
@@ -122,12 +124,15 @@ def analyse(
     def analysed(view: Project, group: Sequence[str]) -> Analysis:
         return _analysed(view, group, rules, settings, report_unused_suppressions)
 
+    parts: list[Analysis] = []
     with rarely_collected():
-        if store is None:
-            parts = [analysed(project, group) for group in groups]
-        else:
-            parts = [_recalled_or(analysed, project, group, store, asked) for group in groups]
-    return _together(parts, plugins().problems)
+        for group in groups:
+            if store is None:
+                parts.append(analysed(project, group))
+            else:
+                parts.append(_recalled_or(analysed, project, group, store, asked))
+            done(len(group))
+    return together(parts, plugins().problems)
 
 
 def _recalled_or(
@@ -158,7 +163,7 @@ def _recalled_or(
     return Analysis(kept.report, kept.contexts, kept.silenced, kept.roots)
 
 
-def _together(parts: Sequence[Analysis], problems: Sequence[FailedFile]) -> Analysis:
+def together(parts: Sequence[Analysis], problems: Sequence[FailedFile] = ()) -> Analysis:
     """Analyses of groups of files that have nothing to do with each other, as one, with what concerns all of them."""
     reports = [part.report for part in parts]
     failed = {failure.path: failure for report in reports for failure in report.files.failed}

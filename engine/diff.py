@@ -137,7 +137,18 @@ def parse_hunks(patch: str) -> list[Hunk]:
 
 def revision_diff(repository: Path, base: str, head: str) -> list[FileDiff]:
     """The change between two revisions, as git sees it, renames found. Raises RevisionNotFound."""
-    revisions = [resolve_revision(repository, base), resolve_revision(repository, head)]
+    return _diff(repository, resolve_revision(repository, base), resolve_revision(repository, head))
+
+
+def work_tree_diff(repository: Path, base: str) -> list[FileDiff]:
+    """The change from a revision to the work tree as it stands, with files that git does not know yet. Ignored files
+    are none of it. Raises RevisionNotFound."""
+    new = run_git(repository, "ls-files", "--others", "--exclude-standard", "-z").decode("utf-8", "surrogateescape")
+    known = _diff(repository, resolve_revision(repository, base))
+    return [*known, *(FileDiff(path, "added") for path in new.split("\0") if path)]
+
+
+def _diff(repository: Path, *revisions: str) -> list[FileDiff]:
     options = ("--no-color", "--no-ext-diff", "--no-textconv", "-M", "--ignore-submodules")
     raw = run_git(repository, "diff", "--raw", "-z", *options, *revisions, "--")
     statuses = _raw_entries(raw.decode("utf-8", "surrogateescape").split("\0"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 VARIABLE = "PREFLIGHT_CACHE_DIR"
 
 
-def add_cache(parser: argparse.ArgumentParser) -> None:
+def add_cache(parser: argparse._ActionsContainer) -> None:
     """`--no-cache` and `--cache-dir DIR`."""
     parser.add_argument("--no-cache", action="store_true", help="use no earlier results, keep none")
     parser.add_argument(

@@ -10,39 +10,67 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 
 from engine.cli.usage import WrongUse
 
 COMMANDS = ("check", "estimate", "review", "replay", "explain", "rules", "gpus")
+"""Each a module of `engine.cli.commands`."""
+EPILOG = """\
+first steps:
+  preflight check                             what will silently go wrong, in the working folder
+  preflight estimate train.py --gpu rtx-4090  whether the run fits
+  preflight COMMAND --help                    the options of a command, with examples"""
 
 
 class _Version(argparse.Action):
     """Looks the version up only when asked for it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        parser.exit(0, f"preflight {metadata.version('preflight-review')}\n")
+        from importlib.metadata import version
+
+        parser.exit(0, f"preflight {version('preflight-review')}\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands. With `only`, the others are known by name alone: their modules are not loaded."""
     parser = argparse.ArgumentParser(
         prog="preflight",
         description="Finds silent bugs in PyTorch training code and predicts peak GPU memory, without running it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", nargs=0, action=_Version, help="print the version and leave")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
+        if only not in (None, name):
+            commands.add_parser(name)
+            continue
         module = import_module(f"engine.cli.commands.{name}")
-        command = commands.add_parser(name, help=module.HELP, description=module.__doc__)
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=module.__doc__,
+            epilog=examples(getattr(module, "EXAMPLES", ())),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         module.configure(command)
         command.set_defaults(run=module.run)
     return parser
 
 
+def examples(lines: Sequence[tuple[str, str]]) -> str:
+    """Command lines with what each does, as the end of a help text."""
+    if not lines:
+        return ""
+    width = max(len(line) for line, _ in lines)
+    return "\n".join(["examples:", *(f"  {line:<{width}}  {meaning}" for line, meaning in lines)])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code. Wrong use of an option leaves through SystemExit(2)."""
-    parsed = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    parsed = build_parser(words[0] if words and words[0] in COMMANDS else None).parse_args(words)
     try:
         code: int = parsed.run(parsed)
         sys.stdout.flush()

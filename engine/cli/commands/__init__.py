@@ -1,1 +1,4 @@
-"""One module a command, each with `HELP`, `configure(parser)` and `run(arguments)`; heavy imports stand in `run`."""
+"""One module a command, each with `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments)`.
+
+Heavy imports stand in `run`: a command costs what it needs, and `--help` next to nothing.
+"""

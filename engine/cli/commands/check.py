@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.caching import add_cache, chosen_store
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from engine.settings import Settings
 
 HELP = "find silent training bugs in files, notebooks or folders"
+EXAMPLES = (
+    ("preflight check", "the working folder"),
+    ("preflight check src train.py --fail-on warning", "a folder and a file; warnings fail too"),
+    ("preflight check --diff", "what --fix would change, as a patch"),
+    ("preflight check --since main", "only what this branch introduces"),
+    ("preflight check --baseline preflight.json --update-baseline", "take what is there as known ..."),
+    ("preflight check --baseline preflight.json", "... and report what is new"),
+    ("preflight check --watch", "again whenever a file changes"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,24 +33,72 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the working folder)")
     parser.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text")
     parser.add_argument("--fix", action="store_true", help="apply the safe fixes, then report what is left")
+    parser.add_argument("--diff", action="store_true", help="print what --fix would change as a patch, change nothing")
     parser.add_argument(
         "--fail-on",
         choices=("error", "warning", "note", "never"),
         help="exit with 1 at this severity and above (default: error, or the configured fail-on)",
     )
-    parser.add_argument("--select", action="append", default=[], metavar="RULES", help="only these codes or names")
-    parser.add_argument("--ignore", action="append", default=[], metavar="RULES", help="not these codes or names")
-    parser.add_argument(
+    which = parser.add_argument_group("which findings")
+    which.add_argument("--select", action="append", default=[], metavar="RULES", help="only these codes or names")
+    which.add_argument("--ignore", action="append", default=[], metavar="RULES", help="not these codes or names")
+    which.add_argument(
+        "--since", metavar="REV", help="only what the work tree introduces since it left this git revision"
+    )
+    which.add_argument("--baseline", metavar="FILE", type=Path, help="not the findings that this file knows")
+    which.add_argument("--update-baseline", action="store_true", help="write the findings of now to --baseline FILE")
+    which.add_argument(
+        "--force-exclude", action="store_true", help="leave excluded files out even where they are named themselves"
+    )
+    which.add_argument(
         "--report-unused-suppressions", action="store_true", help="name `preflight: ignore` comments that do nothing"
     )
-    add_cache(parser)
+    how = parser.add_argument_group("how it runs")
+    how.add_argument("--watch", action="store_true", help="check again whenever a file changes, until interrupted")
+    how.add_argument(
+        "--jobs", type=int, default=0, metavar="N", help="processes (default: as many as pay; 1 for this one alone)"
+    )
+    how.add_argument("--summary", metavar="FILE", type=Path, help="also append a Markdown summary to this file")
+    add_cache(how)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks, prints, and returns 0 or 1. Raises WrongUse."""
+    _fit_together(arguments)
+    if not arguments.watch:
+        return _run_once(arguments)
+    from engine.cli.watching import changes
+
+    code = 0
+    try:
+        for changed in changes(select_paths(arguments.paths).root):
+            if changed:
+                print(f"\n{len(changed)} changed: {', '.join(changed[:5])}\n", file=sys.stderr)
+            code = _run_once(arguments)
+            print("Watching; Ctrl-C ends it.", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return code
+
+
+def _fit_together(arguments: argparse.Namespace) -> None:
+    """Raises WrongUse for options that contradict each other."""
+    if arguments.jobs < 0:
+        raise WrongUse("--jobs takes a number of processes, or 0 for as many as pay")
+    if arguments.update_baseline and arguments.baseline is None:
+        raise WrongUse("--update-baseline needs the file to write: --baseline FILE")
+    if arguments.update_baseline and arguments.since:
+        raise WrongUse("--since reports what is new: a baseline of it would lack everything else")
+    if arguments.diff and (arguments.fix or arguments.format != "text"):
+        raise WrongUse("--diff prints a patch and changes nothing: it goes with neither --fix nor --format")
+    if arguments.watch and (arguments.update_baseline or arguments.format != "text"):
+        raise WrongUse("--watch is for people at a terminal: it goes with neither --format nor --update-baseline")
+
+
+def _run_once(arguments: argparse.Namespace) -> int:
     from engine.settings import load_settings
 
-    selection = select_paths(arguments.paths)
+    selection = _selected(arguments)
     loaded = load_settings(selection.project)
     for problem in loaded.problems:
         print(f"preflight: {problem}", file=sys.stderr)
@@ -47,34 +106,101 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.fail_on is not None:
         settings = settings.model_copy(update={"fail_on": arguments.fail_on})
     report = _checked(selection, settings, arguments)
-    if arguments.fix:
-        from engine.fixes.applying import fix_files
+    if arguments.update_baseline:
+        return _baseline_written(report, arguments.baseline)
+    report = _without_baseline(report, selection, arguments.baseline)
+    if arguments.diff:
+        from engine.cli.formats.fixes import patch
 
-        fixed = fix_files(selection.root, report.findings)
-        for line in fixed.messages:
-            print(line, file=sys.stderr)
-        if fixed.applied:
-            selection = select_paths(arguments.paths)
-            report = _checked(selection, settings, arguments)
-    _print(report, arguments.format, selection)
+        sys.stdout.write(patch(selection.root, report.findings))
+    elif arguments.fix:
+        report, selection = _fixed(report, selection, settings, arguments)
+    if not arguments.diff:
+        _print(report, arguments.format, selection)
+    if arguments.summary is not None:
+        _summarised(report, arguments.summary)
     return 1 if settings.fails(finding.severity for finding in report.findings) else 0
 
 
-def _checked(selection: Selection, settings: Settings, arguments: argparse.Namespace) -> CheckReport:
-    from engine.check import UnknownRule, check
+def _selected(arguments: argparse.Namespace) -> Selection:
+    selection = select_paths(arguments.paths)
+    if not arguments.since:
+        return selection
+    from engine.cli.since import repository_around
 
+    return repository_around(selection)
+
+
+def _checked(selection: Selection, settings: Settings, arguments: argparse.Namespace) -> CheckReport:
+    from engine.check import UnknownRule
+
+    select, ignore = split_list(arguments.select), split_list(arguments.ignore)
+    if arguments.force_exclude:
+        selection = replace(selection, paths=tuple(path for path in selection.paths if not settings.excludes(path)))
     try:
-        return check(
-            selection.project,
-            selection.paths,
-            settings=settings,
-            select=split_list(arguments.select),
-            ignore=split_list(arguments.ignore),
-            report_unused_suppressions=arguments.report_unused_suppressions,
-            store=chosen_store(arguments),
-        )
+        if arguments.since:
+            from engine.cli.since import introduced_since
+
+            store = chosen_store(arguments)
+            return introduced_since(selection, arguments.since, settings, select, ignore, store)
+        from engine.cli.scanning import Asked, scan
+
+        unused = arguments.report_unused_suppressions
+        asked = Asked(settings, select, ignore, unused, chosen_store(arguments))
+        return scan(selection, asked, arguments.jobs)
     except UnknownRule as problem:
         raise WrongUse(f"there is no rule {problem}; `preflight rules` lists them") from problem
+
+
+def _without_baseline(report: CheckReport, selection: Selection, baseline: Path | None) -> CheckReport:
+    if baseline is None:
+        return report
+    from engine.cli.baseline import without_known
+
+    compared = without_known(report, baseline, selection.paths)
+    told = f"preflight: {compared.known} known from {baseline} not shown"
+    if compared.gone:
+        told += f"; {compared.gone} of it no longer found: --update-baseline takes them out"
+    print(told, file=sys.stderr)
+    return compared.report
+
+
+def _baseline_written(report: CheckReport, baseline: Path) -> int:
+    from engine.cli.baseline import write_baseline
+
+    write_baseline(baseline, report.findings)
+    print(f"preflight: {len(report.findings)} findings written to {baseline}", file=sys.stderr)
+    return 0
+
+
+def _fixed(
+    report: CheckReport, selection: Selection, settings: Settings, arguments: argparse.Namespace
+) -> tuple[CheckReport, Selection]:
+    """Applies the safe fixes, says so on stderr, and checks again."""
+    from engine.fixes.applying import fix_files
+
+    outcome = fix_files(selection.root, report.findings)
+    for line in outcome.messages:
+        print(line, file=sys.stderr)
+    if not outcome.applied:
+        return report, selection
+    selection = _selected(arguments)
+    left = _checked(selection, settings, arguments)
+    if arguments.baseline is not None:
+        from engine.cli.baseline import without_known
+
+        left = without_known(left, arguments.baseline).report
+    return left, selection
+
+
+def _summarised(report: CheckReport, target: Path) -> None:
+    from engine.cli.formats.job_summary import job_summary
+
+    try:
+        with target.open("a", encoding="utf-8", errors="replace") as stream:
+            stream.write(job_summary(report))
+    except OSError as problem:
+        raise WrongUse(f"the summary can not be written: {problem}") from problem
 
 
 def _print(report: CheckReport, wanted: str, selection: Selection) -> None:
@@ -88,7 +214,7 @@ def _print(report: CheckReport, wanted: str, selection: Selection) -> None:
     elif wanted == "sarif":
         from engine.cli.formats.sarif import sarif_log
 
-        print(sarif_log(report))
+        print(sarif_log(report, selection.project))
     else:
         from engine.cli.formats.text import print_check
 

@@ -20,6 +20,14 @@ COMMAND_LINE = "command-line.sh"
 """The launch script that a command line is read as."""
 
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
+EXAMPLES = (
+    ("preflight estimate train.py --gpu a100-80gb", "peak memory, verdict and ranked savings"),
+    ("preflight estimate train.py --set batch_size=64 --set precision=amp-bf16", "the same with other settings"),
+    (
+        "preflight estimate --gpu here -- torchrun train.py --batch-size 8",
+        "a whole command line, on this machine's devices",
+    ),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,10 @@ import sys
 from engine.cli.usage import WrongUse
 
 HELP = "explain a rule, with examples"
+EXAMPLES = (
+    ("preflight explain retained-graph", "what the rule looks for and why it matters"),
+    ("preflight explain PF101", "the same by its code"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,10 @@ import json
 from engine.cli.usage import WrongUse
 
 HELP = "list known GPUs and what they leave for tensors"
+EXAMPLES = (
+    ("preflight gpus", "every device of the catalogue"),
+    ("preflight gpus a100-80gb", "one device, with the instances that carry it"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,10 @@ from pathlib import Path
 from engine.cli.usage import WrongUse
 
 HELP = "review the last merges of a repository, one row each"
+EXAMPLES = (
+    ("preflight replay . --last 50", "the last 50 merges of this repository"),
+    ("preflight replay ../training --last 20 --memory", "with peak memory before and after each"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,10 @@ from engine.cli.devices import add_gpus, known_gpus
 from engine.cli.usage import WrongUse
 
 HELP = "review the change between two revisions of a git repository"
+EXAMPLES = (
+    ("preflight review --base main --head HEAD", "what the bot would say of this branch"),
+    ("preflight review --base main --head HEAD --gpu rtx-4090 --format markdown", "its summary comment"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,10 @@ import json
 import sys
 
 HELP = "list the rules"
+EXAMPLES = (
+    ("preflight rules", "every rule with its code and severity"),
+    ("preflight rules --format json", "the same for a program"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

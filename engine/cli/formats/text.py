@@ -7,6 +7,7 @@ from collections import Counter
 from rich.console import Console
 from rich.text import Text
 
+from engine.cli.formats.fixes import changed_lines
 from engine.cli.formats.plain import count, printable
 from engine.findings import CheckReport, Finding
 from engine.fingerprints import place_order
@@ -15,6 +16,7 @@ from engine.project.module import split_cell
 
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
+_FIX_STYLES = {"-": "red", "+": "green"}
 _CONTEXT_LINES = 1
 _WIDEST_LINE = 160
 
@@ -58,7 +60,25 @@ def print_finding(finding: Finding, project: Project, console: Console) -> None:
     if finding.fix is not None:
         kind = "fix (--fix applies it)" if finding.fix.safe else "suggestion (needs a look)"
         console.print(Text.assemble((f"  {kind}: ", "green"), printable(finding.fix.description)))
+        for line in _fix_lines(finding, project):
+            console.print(line)
     console.print()
+
+
+def _fix_lines(finding: Finding, project: Project) -> list[Text]:
+    """What the fix changes."""
+    module = _module(finding, project)
+    if module is None or finding.fix is None:
+        return []
+    changed = changed_lines(finding.fix, finding.path, module)
+    width = max((len(str(line.number)) for line in changed), default=0)
+    return [
+        Text.assemble(
+            (f"  {line.number:>{width}} ", "dim"),
+            (f"{line.sign} {printable(line.text.expandtabs(4))[:_WIDEST_LINE]}", _FIX_STYLES[line.sign]),
+        )
+        for line in changed
+    ]
 
 
 def _source_lines(finding: Finding, project: Project) -> list[Text]:

@@ -1,0 +1,131 @@
+"""A whole scan: over one process or several, with a progress bar where it takes long and somebody watches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.check import Analysis, analyse, together, wanted_paths
+
+if TYPE_CHECKING:
+    from engine.cli.usage import Selection
+    from engine.findings import CheckReport
+    from engine.kept.store import Store
+    from engine.settings import Settings
+
+LONG_SCAN = 60
+"""Files from which on a scan shows its progress."""
+WORTH_PROCESSES = 150
+"""Files from which on starting further processes pays: each takes about half a second to start."""
+_SHARES = 6
+"""Parts of the work for each process, so that none is left waiting for the last."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a scan is asked for beside its paths."""
+
+    settings: Settings
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    report_unused_suppressions: bool = False
+    store: Store | None = None
+
+
+def scan(selection: Selection, asked: Asked, jobs: int) -> CheckReport:
+    """The report of the selected paths. `jobs` is the number of processes, 0 for as many as pay. Raises UnknownRule."""
+    paths = wanted_paths(selection.project, selection.paths, asked.settings)
+    processes = min(jobs or _processors(), max(1, len(paths) // WORTH_PROCESSES if not jobs else len(paths)))
+    with _progress(len(paths)) as done:
+        if processes > 1:
+            return _in_processes(selection, paths, asked, processes, done).report
+        return _analysed(selection, asked, done).report
+
+
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _analysed(selection: Selection, asked: Asked, done: Callable[[int], None] = lambda files: None) -> Analysis:
+    return analyse(
+        selection.project,
+        selection.paths,
+        settings=asked.settings,
+        select=asked.select,
+        ignore=asked.ignore,
+        report_unused_suppressions=asked.report_unused_suppressions,
+        store=asked.store,
+        in_groups=True,
+        done=done,
+    )
+
+
+def _in_processes(
+    selection: Selection, paths: Sequence[str], asked: Asked, processes: int, done: Callable[[int], None]
+) -> Analysis:
+    """Groups of files that have to do with each other, each analysed whole by one process."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    from engine.affected import ImportGraph
+
+    parts = _shared_out(ImportGraph(selection.project).related(paths), processes * _SHARES)
+    finished: dict[int, Analysis] = {}
+    # A fresh interpreter each: the same on every platform, and nothing of this process is copied.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        pending = {pool.submit(_part, selection.root, part, asked): number for number, part in enumerate(parts)}
+        try:
+            for future in as_completed(pending):
+                number = pending[future]
+                finished[number] = future.result()
+                done(len(parts[number]))
+        except BrokenProcessPool:
+            # A process was ended from outside, for its memory most likely: what is missing is analysed here.
+            pass
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    for number, part in enumerate(parts):
+        if number not in finished:
+            finished[number] = _part(selection.root, part, asked)
+            done(len(part))
+    return together([finished[number] for number in sorted(finished)])
+
+
+def _part(root: Path, paths: Sequence[str], asked: Asked) -> Analysis:
+    """In a process of its own: the analysis of some files of a folder."""
+    from engine.cli.usage import Selection
+    from engine.project import Project
+
+    return _analysed(Selection(root, Project.from_folder(root), tuple(paths)), asked)
+
+
+def _shared_out(groups: Sequence[Sequence[str]], parts: int) -> list[list[str]]:
+    """The groups in at most `parts` parts of about the same number of files, the largest parts first."""
+    shares: list[list[str]] = [[] for _ in range(min(parts, len(groups)))]
+    for group in sorted(groups, key=len, reverse=True):
+        min(shares, key=len).extend(group)
+    return sorted(shares, key=len, reverse=True)
+
+
+@contextmanager
+def _progress(files: int) -> Iterator[Callable[[int], None]]:
+    """Hears of finished files; draws a bar on stderr where that is a terminal and the scan is long."""
+    if files < LONG_SCAN or not sys.stderr.isatty():
+        yield lambda number: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=files)
+        yield lambda number: progress.advance(task, number)
