@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange, VisibleShare, Workspace
+from hardware_catalog.tables import read_tables
 
 OLDEST_OFFERED = 7.5
 """Compute capability below which a device is not proposed: current builds of torch hold no kernels for it."""
@@ -20,7 +20,7 @@ def _text(name: str) -> str:
 
 
 def _table(name: str) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(_text(name))
+    return read_tables(_text(name))
 
 
 @cache
