@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID
-from pydantic import BaseModel
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID, error
+from pydantic import BaseModel, ValidationError
 
 from bot.database import Heartbeats
 from bot.github.errors import LimitedUntil, Unavailable
@@ -27,7 +28,8 @@ logger = logging.getLogger(__name__)
 
 APPLICATION = "preflight"
 APPLICATION_VERSION = "1"
-"""Constant: by default it would be a hash of the sources, and a deployment would strand the jobs that run."""
+"""Constant: a worker takes only jobs of its own version, and by default that is a hash of the sources, so that a new
+release would strand the jobs of the one before. What differs between releases is met where it shows: see `_handle`."""
 QUEUE = "review"
 WORKFLOW = "handle-intent"
 TRIES = 8
@@ -35,11 +37,20 @@ TRIES = 8
 LIMIT_ROUNDS = 30
 """Waits for a rate limit before the job gives up."""
 DRAIN_SECONDS = 20
+LEAVE_SECONDS = 5.0
+"""Time that a process has to end after its queue has; only then do others take over what it leaves."""
+MOST_AGAIN = 20
+AGAIN_SECONDS = 30.0
+"""How long a job that only a newer release understands waits for a worker of that release."""
 BEAT_SECONDS = 20.0
 HOUR_SECONDS = 3600.0
 DELETED_AT_ONCE = 200
 LOOKED_AT = 1000
 """Jobs read to find the one that has waited longest; oldest come first."""
+
+
+class RecordedOtherwise(Exception):
+    """What a job recorded was made by a release whose steps are not ours."""
 
 
 class DurableSteps:
@@ -51,7 +62,10 @@ class DurableSteps:
         while True:
             answer = await DBOS.run_step_async({"name": name}, _attempt, name, work)
             if "result" in answer:
-                return model.model_validate(answer["result"])
+                try:
+                    return model.model_validate(answer["result"])
+                except ValidationError as reason:
+                    raise RecordedOtherwise(name) from reason
             if "until" in answer and rounds < LIMIT_ROUNDS:
                 rounds += 1
                 await DBOS.sleep_async(max(1.0, answer["until"] - time.time()))
@@ -83,8 +97,45 @@ _handlers: list[Handler] = []
 
 @DBOS.workflow(name=WORKFLOW)
 async def _handle(intent: dict[str, Any]) -> str:
+    """Carry out a job, also one that another release began or stored.
+
+    Where the steps that it recorded are not ours, it begins again from the first: every job reads the present state
+    from GitHub, so that this costs time and says nothing twice. One that only a newer release understands is put
+    off until a worker of that release takes it: while an upgrade is under way, both are there.
+    """
     job_id = DBOS.workflow_id or ""
-    return await _handlers[-1].handle(job_id, INTENT.validate_python(intent), DurableSteps())
+    try:
+        known = INTENT.validate_python(intent)
+    except ValidationError as reason:
+        logger.warning("job %s is of a kind that this release does not know; it is left to a newer one", job_id)
+        return await _apart(_again(job_id, intent, AGAIN_SECONDS, reason))
+    try:
+        return await _handlers[-1].handle(job_id, known, DurableSteps())
+    except (error.DBOSUnexpectedStepError, RecordedOtherwise) as reason:
+        logger.warning("job %s was begun by another release: it begins again", job_id)
+        return await _apart(_again(job_id, intent, 0.0, reason))
+
+
+async def _again(job_id: str, intent: dict[str, Any], delay_seconds: float, reason: Exception) -> str:
+    """Store a job once more, under an id that says how often that was done."""
+    first, _, count = job_id.partition("~")
+    round_ = int(count or 0) + 1
+    status = await DBOS.get_workflow_status_async(job_id)
+    if round_ > MOST_AGAIN or status is None:
+        raise reason
+    with (
+        SetWorkflowID(f"{first}~{round_}"),
+        SetEnqueueOptions(
+            queue_partition_key=status.queue_partition_key, delay_seconds=delay_seconds if delay_seconds > 0 else None
+        ),
+    ):
+        await DBOS.enqueue_workflow_async(QUEUE, _handle, intent)
+    return f"begins again as {first}~{round_}"
+
+
+async def _apart(work: Coroutine[Any, Any, str]) -> str:
+    """Run something that is no part of the job's own record, in which each call has its number."""
+    return await asyncio.create_task(work, context=contextvars.Context())
 
 
 class Jobs:
@@ -201,13 +252,18 @@ class Jobs:
             connection.execute(sa.text("SELECT 1"))
 
     async def stop(self) -> None:
-        """Let running jobs end for a while; what does not end is resumed at the next start."""
+        """Let running jobs end for a while; what does not end is resumed at the next start, or taken over."""
         self.ready = False
         if self._keeper is not None:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
         drain = DRAIN_SECONDS if self._handler and await self._busy() else 0
+        if self._handler:
+            # The others need not wait for our silence: a worker that is removed for good leaves its jobs in order.
+            seen = time.time() - self._silent_worker_seconds + drain + LEAVE_SECONDS
+            with contextlib.suppress(sa.exc.SQLAlchemyError):
+                await asyncio.to_thread(self._heartbeats.beat, self._executor_id, seen)
         await asyncio.to_thread(DBOS.destroy, workflow_completion_timeout_sec=drain)
         if self._handler in _handlers:
             _handlers.remove(self._handler)

@@ -29,7 +29,7 @@ class Settings(BaseModel):
     github_api_url: str = "https://api.github.com"
     github_graphql_url: str = ""
     """Only needed where it cannot be told from the REST address."""
-    executor_id: Annotated[str, Field(min_length=1, max_length=200, default_factory=socket.gethostname)]
+    executor_id: str = Field(min_length=1, max_length=200, default_factory=socket.gethostname)
     """Name of this worker, the machine's by default: it must differ between workers that run at the same time, and
     should stay the same over restarts, since a restarted worker resumes at once the jobs that carry its name."""
     check_name: str = "Preflight"

@@ -1,6 +1,8 @@
 """`preflight-bot serve` with the analysis of the tests in place of the engine's: it finds a marked line.
 
 While the file named by `HOLD` exists, the analysis does not end, so that a test can kill the process in its midst.
+A `RELEASE` other than none is a later release of the bot, whose jobs are made of other steps. With `HASTE` a process
+does not wait long for anything.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from bot import service
+from pydantic import BaseModel
+
+from bot import jobs, service
 from bot.github.models import ChangedFile
 from bot.redaction import configure_logging
 from bot.review.analysis import Analysis
@@ -22,6 +27,17 @@ from engine.settings import Settings as Configuration
 from tests.bot.conftest import FakeAnalyst
 
 HOLD = "TEST_HOLD"
+RELEASE = "TEST_RELEASE"
+HASTE = "TEST_HASTE"
+
+Result = TypeVar("Result", bound=BaseModel)
+
+
+class LaterSteps(jobs.DurableSteps):
+    """The steps of a later release go by other names."""
+
+    async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
+        return await super().run(f"{os.environ[RELEASE]}-{name}", model, work)
 
 
 class HeldAnalyst(FakeAnalyst):
@@ -36,6 +52,10 @@ class HeldAnalyst(FakeAnalyst):
 async def main(port: int) -> None:
     """Serve until SIGTERM."""
     settings = Settings.from_environment()
+    if os.environ.get(RELEASE):
+        jobs.DurableSteps = LaterSteps  # type: ignore[misc]
+    if os.environ.get(HASTE):
+        jobs.DRAIN_SECONDS, jobs.BEAT_SECONDS, jobs.LEAVE_SECONDS = 1, 0.5, 0.0
     configure_logging("INFO", ())
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

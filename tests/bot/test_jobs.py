@@ -6,6 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import TypeAdapter
 
 from bot.database import Heartbeats, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
@@ -19,6 +23,12 @@ KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trai
 
 def review(number: int) -> ReviewIntent:
     return ReviewIntent(repository=KEY, number=number, reason="test")
+
+
+class Audit(ReviewIntent):
+    """What a later release does besides."""
+
+    kind: Literal["audit"] = "audit"  # type: ignore[assignment]
 
 
 class Worker:
@@ -115,6 +125,24 @@ async def test_a_job_ages_while_it_waits_for_a_worker_and_not_behind_its_own_pul
         worker.gate.set()
         await ended(worker, 3)
         assert await jobs.age_seconds() == 0.0
+
+
+async def test_a_job_of_a_newer_release_waits_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.jobs.AGAIN_SECONDS", 0.0)
+    worker = Worker()
+    newer = review(1).model_copy(update={"kind": "audit"})
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("newer", newer)
+        async with asyncio.timeout(60):
+            while not await jobs.knows("newer~2"):
+                await asyncio.sleep(0.02)
+        assert worker.begun == []
+
+        # As if this worker were of that release.
+        monkeypatch.setattr("bot.jobs.INTENT", TypeAdapter(Audit))
+        await ended(worker, 1)
+
+    assert worker.begun[0].startswith("newer~")
 
 
 async def test_what_github_puts_off_is_done_later_and_faults_are_repeated(tmp_path: Path) -> None:

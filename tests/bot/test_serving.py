@@ -19,7 +19,7 @@ import pytest
 from bot.standin import PullRequest, Repository, StandIn
 from tests.bot.conftest import BUGGY, TRAIN, Folder
 from tests.bot.scripts import BUG, CLEAN
-from tests.bot.serving_process import HOLD
+from tests.bot.serving_process import HASTE, HOLD, RELEASE
 
 PATIENCE_SECONDS = 90.0
 
@@ -47,6 +47,8 @@ class Bot:
     port: int
     processes: list[asyncio.subprocess.Process] = field(default_factory=list)
     executor_id: str = "worker-1"
+    release: str = ""
+    haste: str = ""
 
     async def start(self, *command: str) -> None:
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | {
@@ -59,6 +61,8 @@ class Bot:
             "PREFLIGHT_SYNCHRONIZE_DELAY_SECONDS": "0",
             "PREFLIGHT_EXECUTOR_ID": self.executor_id,
             HOLD: str(self.hold),
+            RELEASE: self.release,
+            HASTE: self.haste,
         }
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -181,6 +185,27 @@ async def test_the_jobs_of_a_worker_that_does_not_come_back_are_taken_over(tmp_p
 
         assert len(at.github.checks) == 1
         assert len(at.github.reviews) == 1
+
+
+@pytest.mark.parametrize("successor", ["worker-1", "worker-2"], ids=["same name", "another name"])
+async def test_an_upgrade_in_the_midst_of_a_review_loses_nothing(tmp_path: Path, successor: str) -> None:
+    async with scene(tmp_path) as at:
+        at.bot.haste = "1"
+        at.bot.hold.touch()
+        await at.bot.start()
+        await at.github.deliver("pull_request", "opened", pull=at.pull)
+        await until(lambda: bool(at.github.checks))
+        await at.bot.end(signal.SIGTERM)
+        assert not concluded(at.github)
+        at.bot.hold.unlink()
+
+        at.bot.release, at.bot.executor_id = "2", successor
+        await at.bot.start()
+        await until(lambda: concluded(at.github))
+
+        assert len(at.github.checks) == 1
+        assert len(at.github.reviews) == 1
+        assert len(at.github.comments) == 1
 
 
 async def test_a_repeated_delivery_changes_nothing(tmp_path: Path) -> None:
