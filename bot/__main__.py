@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from bot.redaction import configure_logging
-from bot.settings import Settings, SettingsError
+from bot.settings import SETTINGS_FILE, Settings, SettingsError, settings_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return demo(given[1:])
     options = _parser().parse_args(given)
     if options.command == "setup":
-        from bot.setup.server import run
+        from bot.setup.command import FileStore, PrintStore, run
 
         return run(
             host=options.host,
@@ -31,15 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             public_url=options.url,
             organisation=options.organisation,
             github_url=options.github,
-            output=options.output,
+            store=PrintStore() if options.print else FileStore(options.output),
         )
     try:
+        if options.command == "serve" and not Settings.names_an_app() and not _registered(options):
+            return 1
         settings = Settings.from_environment()
     except SettingsError as error:
         print(f"preflight-bot: these settings are missing or wrong:\n{error}", file=sys.stderr)
         return 2
-    secrets = (settings.webhook_secret.get_secret_value(), settings.private_key.get_secret_value())
-    configure_logging(settings.log_level, secrets)
+    configure_logging(settings.log_level, settings.secrets())
     from bot import service
 
     if options.command == "worker":
@@ -67,15 +69,38 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("migrate", help="bring the tables of the database up to date, and end")
     commands.add_parser("demo", help="review a pull request on a local stand-in for GitHub")
     setup = commands.add_parser("setup", help="register the App at GitHub, step by step")
-    setup.add_argument(
-        "--url", required=True, help="public address of the server, such as https://preflight.example.org"
-    )
+    setup.add_argument("--url", default="", help="public address of the server, such as https://preflight.example.org")
     setup.add_argument("--organisation", help="register it for this organisation instead of your own account")
-    setup.add_argument("--github", default="https://github.com", help="address of GitHub Enterprise Server")
-    setup.add_argument("--output", type=Path, default=Path(".env"), help="file that receives the secrets (mode 0600)")
+    setup.add_argument("--github", help="address of the GitHub to register at (default: chosen on the page)")
+    setup.add_argument(
+        "--output", type=Path, default=Path(SETTINGS_FILE), help="file that receives the secrets (mode 0600)"
+    )
+    setup.add_argument("--print", action="store_true", help="print the secrets instead, for a secret manager")
     setup.add_argument("--host", default="127.0.0.1")
     setup.add_argument("--port", type=int, default=8765)
     return parser
+
+
+def _registered(options: argparse.Namespace) -> bool:
+    """Open the server's own `/setup` until there is an App."""
+    from bot.setup.command import register_first
+
+    done: list[bool] = []
+
+    async def register(stop: asyncio.Event) -> None:
+        done.append(
+            await register_first(
+                host=options.host,
+                port=options.port,
+                output=settings_file(),
+                public_url=os.environ.get("PREFLIGHT_PUBLIC_URL", ""),
+                github_url=os.environ.get("PREFLIGHT_GITHUB_URL"),
+                stop=stop,
+            )
+        )
+
+    _until_signalled(register)
+    return done == [True]
 
 
 def _until_signalled(run: Callable[[asyncio.Event], Awaitable[None]]) -> int:

@@ -27,6 +27,7 @@ from bot.review.configuration import Configurations
 from bot.review.pipeline import ReviewPipeline
 from bot.review.results import ResultFolders
 from bot.settings import Settings
+from bot.setup.server import add_locked
 from bot.watching import Watch
 from bot.web import Receiver
 
@@ -122,6 +123,7 @@ async def running(
         application = Receiver(desk, jobs, metrics, settings.webhook_secret).application()
         watched = web.Application()
         Watch(jobs, metrics).add_to(watched)
+        add_locked(application)
         await jobs.start()
         keeper = asyncio.create_task(_reconcile(reconciler)) if worker and settings.reconcile_on_start else None
         try:

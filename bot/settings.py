@@ -7,10 +7,15 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from bot.setup.storing import read_settings
+
 PREFIX = "PREFLIGHT_"
+SETTINGS_FILE = ".env"
+"""Where the set-up puts the App's settings unless it is told otherwise."""
 
 
 class SettingsError(Exception):
@@ -53,6 +58,13 @@ class Settings(BaseModel):
     """A worker that has not been heard of for this long is taken for lost, and its jobs are taken over."""
     reconcile_on_start: bool = True
     log_level: str = "INFO"
+    client_id: str = ""
+    client_secret: SecretStr = SecretStr("")
+    """The App's own, for signing people in."""
+    public_url: str = ""
+    """Where people reach this server. With the two above it turns the report pages on."""
+    github_url: str = ""
+    """Address of GitHub's pages; only needed where it cannot be told from the REST address."""
 
     @property
     def graphql_url(self) -> str:
@@ -64,13 +76,41 @@ class Settings(BaseModel):
             return root.removesuffix("/v3") + "/graphql"
         return root + "/graphql"
 
+    @property
+    def web_url(self) -> str:
+        """Address of GitHub's pages."""
+        if self.github_url:
+            return self.github_url.rstrip("/")
+        parts = urlsplit(self.github_api_url)
+        host = parts.netloc.removeprefix("api.") if parts.path in ("", "/") else parts.netloc
+        return f"{parts.scheme}://{host}"
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return what no log may show."""
+        return tuple(
+            secret.get_secret_value() for secret in (self.webhook_secret, self.private_key, self.client_secret)
+        )
+
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings.
+    def names_an_app(cls) -> bool:
+        """Tell whether anything of an App's identity is set; where nothing is, there is none yet.
+
+        Raises:
+            SettingsError: where the settings file cannot be read.
+        """
+        known = with_file(os.environ)
+        names = [PREFIX + field.upper() for field in ("app_id", "private_key", "webhook_secret")]
+        return any(known.get(name) or known.get(name + "_FILE") for name in names)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read the settings; of this process with the settings file beneath them, where nothing is given.
 
         Raises:
             SettingsError: naming every variable that is missing or wrong.
         """
+        if environment is None:
+            environment = with_file(os.environ)
         values: dict[str, str] = {}
         for field in cls.model_fields:
             name = PREFIX + field.upper()
@@ -87,6 +127,24 @@ class Settings(BaseModel):
             # Never the values themselves: they may be secrets.
             lines = [f"{PREFIX}{str(part['loc'][0]).upper()}: {part['msg']}" for part in error.errors()]
             raise SettingsError("\n".join(lines)) from None
+
+
+def settings_file() -> Path:
+    """Return where the App's settings are kept: `PREFLIGHT_SETTINGS_FILE`, or `.env` where the process runs."""
+    return Path(os.environ.get(PREFIX + "SETTINGS_FILE") or SETTINGS_FILE)
+
+
+def with_file(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment over the settings file.
+
+    Raises:
+        SettingsError: where there is such a file and it cannot be read.
+    """
+    path = settings_file()
+    try:
+        return {**read_settings(path), **environment}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{PREFIX}SETTINGS_FILE: cannot read {path}: {error}") from None
 
 
 def _read(path: Path, name: str) -> str:

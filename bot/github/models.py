@@ -201,5 +201,6 @@ class ManifestConversion(GitHubObject):
     slug: str
     html_url: str
     client_id: str = ""
+    client_secret: str | None = Field(default=None, repr=False)
     webhook_secret: str | None = Field(default=None, repr=False)
     pem: str = Field(repr=False)

@@ -1,153 +1,317 @@
-"""The three steps of the manifest flow, on a small local server: form, redirect, conversion.
+"""The set-up pages: choose, confirm, register at GitHub, install.
 
-All three must happen within an hour. GitHub shows the secrets once, and so do we: they go into one file that only
-its owner can read, and neither into a log nor into a page.
+GitHub's manifest flow has three steps, all within an hour: a form is posted to GitHub, GitHub sends the browser back
+with a code, and the code is traded for the secrets. GitHub shows those once, and so do we: they go into one file or to
+standard output, and neither into a log nor into a page.
+
+Whoever registers the App owns it, so the pages open only to the browser that brings the token printed at the start,
+once; afterwards that browser is known by a cookie. Once an App is registered, all of this is locked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
-import html
-import os
 import re
 import secrets
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
-import aiohttp
 from aiohttp import web
-from pydantic import ValidationError
+from aiohttp.abc import AbstractResolver
 
+from bot.clock import Clock, SystemClock
 from bot.github.models import ManifestConversion
-from bot.setup.manifest import Manifest, api_url, registration_url
+from bot.pages.rendering import Pages, add_assets, is_own_form
+from bot.setup.conversion import ConversionFailed, convert
+from bot.setup.hosts import GITHUB, GitHubHost, NotAHost
+from bot.setup.manifest import FILE, NAME, Manifest, registration_url
+from bot.setup.storing import Store, settings_text
 
-HOUR_SECONDS = 3600
-_CODE = re.compile(r"[A-Za-z0-9_-]{1,200}")
-"""It becomes part of an address, so nothing else passes."""
-
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Preflight setup</title>
-<style>body{{font:16px/1.5 system-ui;max-width:40em;margin:4em auto;padding:0 1em}}</style>
-<h1>Preflight setup</h1>{content}</html>"""
-
-_FORM = """<p>This registers a GitHub App whose webhooks go to <code>{webhook}</code>.</p>
-<form action="{action}" method="post"><input type="hidden" name="manifest" value="{manifest}">
-<button type="submit">Register at GitHub</button></form>"""
+HOUR_SECONDS = 3600.0
+MOST_STATES = 20
+"""Registrations begun and not finished; the oldest go first."""
+LONGEST_FIELD = 300
+COOKIE = "preflight-setup"
+ORGANISATION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})")
 
 
-class SetupServer:
+@dataclass(frozen=True)
+class Proposal:
+    """What the operator said at the start, and what the form begins with."""
+
+    public_url: str = ""
+    organisation: str = ""
+    github: GitHubHost | None = None
+    """The only GitHub to register at; None lets the form choose."""
+    local_url: str | None = None
+    """Where the set-up pages are when they are not under the public address."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """One registration that was sent to GitHub."""
+
+    host: GitHubHost
+    public_url: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The form as filled in, and what is wrong with it by field."""
+
+    name: str = FILE.name
+    public_url: str = ""
+    owner: str = "account"
+    organisation: str = ""
+    github: str = "github.com"
+    enterprise: str = ""
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+
+class SetupPages:
     """One registration."""
 
-    def __init__(self, manifest: Manifest, *, action: str, state: str, api: str, output: Path) -> None:
-        self._manifest = manifest
-        self._action = action
-        self._state = state
-        self._api = api
-        self._output = output
+    def __init__(
+        self,
+        store: Store,
+        proposal: Proposal | None = None,
+        *,
+        token: str | None = None,
+        clock: Clock | None = None,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        self.token = token or secrets.token_urlsafe(24)
         self.done: asyncio.Future[ManifestConversion] = asyncio.get_running_loop().create_future()
+        self._store = store
+        self._proposal = proposal or Proposal()
+        self._clock = clock or SystemClock()
+        self._resolver = resolver
+        self._token_used = False
+        self._session = secrets.token_urlsafe(32)
+        self._states: dict[str, Begun] = {}
+        self._pages = Pages(person=None)
 
-    def application(self) -> web.Application:
-        """Return the aiohttp application."""
-        application = web.Application()
-        application.router.add_get("/", self.form)
-        application.router.add_get("/registered", self.registered)
-        return application
+    @property
+    def link(self) -> str:
+        """Path and query that open the pages, once."""
+        return f"/setup?token={self.token}"
 
-    async def form(self, request: web.Request) -> web.Response:
-        """Show the form that posts the manifest to GitHub."""
-        content = _FORM.format(
-            webhook=html.escape(self._manifest.hook_attributes.url),
-            action=html.escape(self._action, quote=True),
-            manifest=html.escape(self._manifest.text(), quote=True),
+    def add_to(self, application: web.Application) -> None:
+        """Serve the pages."""
+        application.router.add_get("/setup", self._guarded(self.form))
+        application.router.add_post("/setup", self._guarded(self.confirm))
+        application.router.add_get("/setup/registered", self._guarded(self.registered))
+        add_assets(application)
+
+    def _guarded(
+        self, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if self._is_known(request):
+                return await handler(request)
+            if self.done.done():
+                return locked(self._pages)
+            given = request.query.get("token", "")
+            if request.method == "GET" and not self._token_used and _same(given, self.token):
+                self._token_used = True
+                raise self._admitted(request)
+            return self._pages.message(
+                "Not from here",
+                "The set-up opens through the link that was printed where the server was started, and only once: "
+                "whoever registers the App owns it. Start the server again for a new link.",
+                status=403,
+            )
+
+        return guarded
+
+    def _is_known(self, request: web.Request) -> bool:
+        return _same(request.cookies.get(COOKIE, ""), self._session)
+
+    def _admitted(self, request: web.Request) -> web.HTTPSeeOther:
+        # The token leaves the address at once, so that no history and no log behind us keeps one that works.
+        answer = web.HTTPSeeOther("/setup")
+        # Lax, since GitHub's redirect back has to bring it.
+        answer.set_cookie(
+            COOKIE,
+            self._session,
+            path="/setup",
+            httponly=True,
+            samesite="Lax",
+            secure=request.headers.get("X-Forwarded-Proto", request.scheme) == "https",
+            max_age=2 * int(HOUR_SECONDS),
         )
-        return _page(content)
+        return answer
 
-    async def registered(self, request: web.Request) -> web.Response:
-        """Take GitHub's redirect, and trade its code for the secrets."""
-        # The state proves that this browser began the registration here.
-        if not hmac.compare_digest(request.query.get("state", "").encode(), self._state.encode()):
-            return _page("<p>The state does not match. Start again from the first page.</p>", status=403)
-        code = request.query.get("code", "")
-        if not _CODE.fullmatch(code):
-            return _page("<p>GitHub sent no code. Start again from the first page.</p>", status=400)
+    async def form(self, request: web.Request) -> web.StreamResponse:
+        """Ask where the App is to be registered, and show what it will be allowed."""
         if self.done.done():
-            return _page("<p>The App is registered already.</p>")
-        url = f"{self._api.rstrip('/')}/app-manifests/{code}/conversions"
-        async with (
-            aiohttp.ClientSession(trust_env=True) as session,
-            session.post(url, headers={"accept": "application/vnd.github+json"}) as response,
-        ):
-            if response.status != 201:
-                return _page(f"<p>GitHub refused the code ({response.status}). Start again.</p>", status=502)
-            try:
-                conversion = ManifestConversion.model_validate(await response.json())
-            except ValidationError:
-                return _page("<p>GitHub's answer lacks what was expected. Start again.</p>", status=502)
-        write_settings(self._output, conversion, self._api)
-        self.done.set_result(conversion)
-        place = html.escape(conversion.html_url, quote=True)
-        return _page(
-            f"<p>Registered as <b>{html.escape(conversion.slug)}</b>. The settings are in the file that you named.</p>"
-            f'<p><a href="{place}/installations/new">Install it</a> on your repositories.</p>'
+            return locked(self._pages)
+        public_url = self._proposal.public_url or _own_address(request)
+        owner = "organisation" if self._proposal.organisation else "account"
+        return self._form(Choice(public_url=public_url, owner=owner, organisation=self._proposal.organisation))
+
+    def _form(self, choice: Choice, status: int = 200) -> web.Response:
+        fixed = self._proposal.github
+        return self._pages.answer(
+            "setup/form.html",
+            status=status,
+            choice=choice,
+            permissions=[(name, level, FILE.why[name]) for name, level in FILE.default_permissions.items()],
+            events=FILE.default_events,
+            fixed_host=fixed.name if fixed else None,
+            place=self._store.place,
+            problem=self._store.problem(),
         )
 
+    async def confirm(self, request: web.Request) -> web.StreamResponse:
+        """Check the choice, and show the form that carries the manifest to GitHub."""
+        if not is_own_form(request):
+            return self._pages.message("Another page's form", "This form was sent by another site.", status=403)
+        if self.done.done():
+            return locked(self._pages)
+        sent = await request.post()
 
-def write_settings(path: Path, conversion: ManifestConversion, api: str) -> None:
-    """Write the settings file, readable by its owner alone, from the moment it exists.
+        def given(name: str) -> str:
+            return str(sent.get(name, "")).strip()[:LONGEST_FIELD]
 
-    Raises:
-        FileExistsError: a file is there: its secrets would be lost.
-    """
-    key = conversion.pem.strip().replace("\n", "\\n")
-    lines = [
-        f"PREFLIGHT_APP_ID={conversion.id}",
-        f'PREFLIGHT_PRIVATE_KEY="{key}"',
-        f"PREFLIGHT_WEBHOOK_SECRET={conversion.webhook_secret or ''}",
-        f"PREFLIGHT_GITHUB_API_URL={api}",
-    ]
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-
-
-def _page(content: str, status: int = 200) -> web.Response:
-    return web.Response(text=_PAGE.format(content=content), content_type="text/html", status=status)
-
-
-def run(*, host: str, port: int, public_url: str, organisation: str | None, github_url: str, output: Path) -> int:
-    """Serve the setup until the App is registered; returns 2 where the settings file exists already."""
-    if output.exists():
-        print(f"preflight-bot: {output} exists already; move it away, or name another file with --output")
-        return 2
-
-    async def register() -> int:
-        state = secrets.token_urlsafe(32)
-        manifest = Manifest.of(public_url, f"http://{host}:{port}/registered")
-        server = SetupServer(
-            manifest,
-            action=registration_url(github_url, organisation, state),
-            state=state,
-            api=api_url(github_url),
-            output=output,
+        choice = Choice(
+            name=given("name"),
+            public_url=given("public_url"),
+            owner=given("owner"),
+            organisation=given("organisation"),
+            github=given("github"),
+            enterprise=given("enterprise"),
         )
-        runner = web.AppRunner(server.application(), access_log=None)
-        await runner.setup()
+        host, wrong = self._host(choice), dict(_mistakes(choice))
+        if isinstance(host, str):
+            wrong["enterprise"] = host
+        if problem := self._store.problem():
+            wrong["place"] = problem
+        if wrong or isinstance(host, str):
+            return self._form(replace(choice, wrong=wrong), status=422)
+        public_url = choice.public_url.rstrip("/")
+        state = self._begin(Begun(host, public_url, self._clock.now()))
+        manifest = Manifest.of(
+            public_url, f"{self._proposal.local_url or public_url}/setup/registered", name=choice.name
+        )
+        organisation = choice.organisation if choice.owner == "organisation" else None
+        return self._pages.answer(
+            "setup/confirm.html",
+            form_targets=(host.web_url,),
+            action=registration_url(host.web_url, organisation, state),
+            manifest=manifest,
+            host=host.name,
+            organisation=organisation,
+        )
+
+    def _host(self, choice: Choice) -> GitHubHost | str:
+        """The GitHub that was chosen, or what is wrong with it."""
+        if self._proposal.github is not None:
+            return self._proposal.github
+        if choice.github != "enterprise":
+            return GitHubHost(GITHUB, trusted=True)
         try:
-            await web.TCPSite(runner, host, port).start()
-            print(f"Open http://{host}:{port}/ in a browser on this machine.")
-            conversion = await asyncio.wait_for(server.done, HOUR_SECONDS)
-            # Let the browser have its page.
-            await asyncio.sleep(1)
-        except TimeoutError:
-            print("preflight-bot: GitHub takes the three steps within one hour only; start again")
-            return 1
-        finally:
-            await runner.cleanup()
-        print(
-            f"Registered {conversion.slug}; settings written to {output} (mode 0600). Install it: {conversion.html_url}"
-        )
-        return 0
+            return GitHubHost.from_form(choice.enterprise)
+        except NotAHost as error:
+            return str(error)
 
-    with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(register())
-    return 130
+    def _begin(self, begun: Begun) -> str:
+        state = secrets.token_urlsafe(32)
+        self._states[state] = begun
+        while len(self._states) > MOST_STATES:
+            self._states.pop(next(iter(self._states)))
+        return state
+
+    async def registered(self, request: web.Request) -> web.StreamResponse:
+        """Take GitHub's redirect, and trade its code for the secrets."""
+        if self.done.done():
+            return locked(self._pages)
+        # The state proves that this browser began the registration here; it works once.
+        begun = self._states.pop(request.query.get("state", ""), None)
+        if begun is None or self._clock.now() - begun.at > HOUR_SECONDS:
+            return self._again("This answer belongs to no registration that was begun here within the last hour.", 403)
+        try:
+            conversion = await convert(begun.host, request.query.get("code", ""), self._resolver)
+            text = settings_text(conversion, api_url=begun.host.api_url, public_url=begun.public_url)
+        except ConversionFailed as error:
+            return self._again(str(error), 502)
+        if self.done.done():
+            return locked(self._pages)
+        page = conversion.html_url if conversion.html_url.startswith(f"{begun.host.web_url}/") else None
+        try:
+            self._store.keep(text)
+        except OSError as error:
+            return self._pages.message(
+                "Registered, and the secrets could not be kept",
+                f"{error.strerror}: {self._store.place}. Delete the App {conversion.slug} at {begun.host.name} and "
+                "start again; without its key nobody can use it.",
+                status=500,
+            )
+        self.done.set_result(conversion)
+        return self._pages.answer(
+            "setup/done.html",
+            slug=conversion.slug,
+            install=f"{page}/installations/new" if page else None,
+            host=begun.host.name,
+            place=self._store.place,
+        )
+
+    def _again(self, text: str, status: int) -> web.Response:
+        return self._pages.answer("setup/again.html", status=status, text=text)
+
+
+def locked(pages: Pages) -> web.Response:
+    """Return what the set-up answers once an App is registered."""
+    return pages.message(
+        "Set up already",
+        "This server has its App, and its set-up is locked. To register another, start a server without settings.",
+        status=403,
+    )
+
+
+def add_locked(application: web.Application) -> None:
+    """Answer the addresses of the set-up on a server that has its App."""
+    pages = Pages(person=None)
+
+    async def answer(request: web.Request) -> web.Response:
+        return locked(pages)
+
+    application.router.add_get("/setup", answer)
+    application.router.add_get("/setup/registered", answer)
+
+
+def _mistakes(choice: Choice) -> Mapping[str, str]:
+    wrong = {}
+    if not NAME.fullmatch(choice.name):
+        wrong["name"] = "Letters, digits, spaces and . _ - only, 34 characters at most."
+    if not is_public_address(choice.public_url):
+        wrong["public_url"] = "An address that GitHub can reach over HTTPS, such as https://preflight.example.org."
+    if choice.owner == "organisation" and not ORGANISATION.fullmatch(choice.organisation):
+        wrong["organisation"] = "The organisation's name as it stands in its address."
+    return wrong
+
+
+def is_public_address(address: str) -> bool:
+    """Tell whether an address can be a server's public one: HTTPS and a host alone, or HTTP on this machine."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = re.fullmatch(r"[A-Za-z0-9.:/\[\]-]+", address) is not None
+    secure = parts.scheme == "https" or (parts.scheme == "http" and host in ("127.0.0.1", "localhost", "::1"))
+    return plain and secure and bool(host) and not parts.path.strip("/") and not parts.query and not parts.username
+
+
+def _own_address(request: web.Request) -> str:
+    """The address under which the browser reached us: behind a proxy that is the proxy's."""
+    scheme = request.headers.get("X-Forwarded-Proto", request.scheme)
+    address = f"{scheme}://{request.host}"
+    return address if is_public_address(address) else ""
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))

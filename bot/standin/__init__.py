@@ -66,6 +66,9 @@ Faults: ``refuse_next(*faults, operation=None)`` queues answers for the next mat
     answer is a 502), ``"401"``, ``"404"``.
     ``stale_reads(pull, count)``: the next ``count`` reads of that pull request show the head before the last push.
 
+In a browser (``web_url``): the manifest flow from ``/settings/apps/new`` on, ``/apps/SLUG/installations/new``, and
+sign-in with ``/login/oauth/authorize`` and ``/login/oauth/access_token``; ``app.client_secret``, ``app.callback_urls``.
+
 What it refuses, by itself: operations, parameters and body fields it does not know (``description.toml``), wrong
 types and sizes, a completed check without conclusion, columns over several lines, more than 50 annotations, review
 lines outside the diff (the whole review, 422, string errors), comments over 65,536 characters, JWTs that live over

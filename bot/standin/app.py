@@ -46,6 +46,8 @@ class App:
     id: int = 1001
     slug: str = "preflight"
     client_id: str = "Iv23liStandInPreflight"
+    client_secret: str = field(default_factory=lambda: secrets.token_hex(20), repr=False)
+    callback_urls: tuple[str, ...] = ()
     private_key: str = field(default_factory=_key_pem, repr=False)
     webhook_secret: str = "It's a Secret to Everybody"
     permissions: dict[str, str] = field(default_factory=lambda: dict(PERMISSIONS))

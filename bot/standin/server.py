@@ -8,6 +8,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from bot.standin import operations as _operations  # noqa: F401  registers the operations
+from bot.standin.browser import Browser
 from bot.standin.documents import Documents
 from bot.standin.gate import Gate
 from bot.standin.limits import Limits
@@ -28,11 +29,13 @@ class StandIn(World):
         self.documents = Documents(self)
         self.limits = Limits(self, hourly=hourly_limit, content=content_limit)
         self.webhooks = Webhooks(self, self.documents)
+        self.browser = Browser(self, self.webhooks)
         self.gate = Gate(self, self.documents, self.limits, self.webhooks)
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         application = web.Application(client_max_size=64 * 1024**2)
+        self.browser.add_to(application)
         application.router.add_route("*", "/{path:.*}", self.gate.handle)
         self._runner = web.AppRunner(application, access_log=None)
         await self._runner.setup()

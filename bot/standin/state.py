@@ -238,3 +238,5 @@ class Token:
     permissions: dict[str, str]
     repository_ids: frozenset[int] | None
     expires_at: float
+    login: str | None = None
+    """The person whose token it is; None for an installation's."""

@@ -88,5 +88,9 @@ def test_secrets_in_tracebacks_are_blanked_too() -> None:
 def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name in NEEDED:
         monkeypatch.delenv(name, raising=False)
+    assert main(["worker"]) == 2
+    assert "PREFLIGHT_APP_ID" in capsys.readouterr().err
+    # With nothing set, `serve` opens the set-up; with something, it says what lacks.
+    monkeypatch.setenv("PREFLIGHT_WEBHOOK_SECRET", "x")
     assert main(["serve"]) == 2
     assert "PREFLIGHT_APP_ID" in capsys.readouterr().err

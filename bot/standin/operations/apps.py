@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
-
 from bot.standin.app import installation_token
 from bot.standin.exchange import Answer, Request, operation
-from bot.standin.refusals import Refused, invalid, not_found
+from bot.standin.refusals import Refused, forbidden, invalid, not_found
 from bot.standin.state import Delivery, Json, Token, stamp
 
 TOKEN_SECONDS = 3600
@@ -25,7 +23,7 @@ def convert_manifest(request: Request) -> Answer:
         raise not_found()
     request.github.manifest_codes.remove(request.parameters["code"])
     app = request.github.app
-    secret = {"client_id": app.client_id, "client_secret": secrets.token_hex(20)}
+    secret = {"client_id": app.client_id, "client_secret": app.client_secret}
     document = {
         **request.documents.app(),
         **secret,
@@ -33,6 +31,14 @@ def convert_manifest(request: Request) -> Answer:
         "pem": app.private_key,
     }
     return Answer(201, document)
+
+
+@operation("users/get-authenticated")
+def get_person(request: Request) -> Answer:
+    """Only a person's token is somebody; GitHub refuses an installation's."""
+    if request.token is None or request.token.login is None:
+        raise forbidden()
+    return Answer(body=request.documents.user(request.token.login))
 
 
 @operation("apps/get-webhook-config-for-app")
