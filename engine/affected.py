@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from engine.project import Project
-from engine.project.sources import MAX_FILE_BYTES
+from engine.project.sources import most_bytes
 
 AFFECTED_LIMIT = 40
 """Most files analysed for one change besides the changed ones themselves: nearest importers first."""
@@ -36,14 +36,14 @@ class ImportStatement(NamedTuple):
 
 def import_statements(path: str, data: bytes) -> tuple[ImportStatement, ...]:
     """The import statements of a file, read from its text: nothing is parsed."""
-    if len(data) > MAX_FILE_BYTES:
+    if len(data) > most_bytes(path):
         return ()
     text = data.decode("utf-8", "replace")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if path.endswith(".ipynb"):
-        # Source lines are JSON strings.
-        text = re.sub(r'^\s*"|\\n",?$|",?$', "", text, flags=re.MULTILINE)
+        # Source lines are JSON strings, or parts of one.
+        text = re.sub(r'\\n|"', "\n", text)
     found: list[ImportStatement] = []
     for match in _IMPORT.finditer(text):
         if match["modules"] is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.affected import ImportGraph
 from engine.arbitration import arbitrate
-from engine.findings import SEVERITY_ORDER, CheckReport, Edit, Evidence, FailedFile, FileCounts, Finding, Fix
+from engine.findings import SEVERITY_ORDER, CheckReport, Evidence, FailedFile, FileCounts, Finding, Fix
 from engine.fingerprints import Context, ContextIndex, place_order, with_fingerprints
 from engine.garbage import rarely_collected
 from engine.kept.analyses import KeptAnalysis, analysis_key, keep, recalled
@@ -374,16 +374,17 @@ def _silenced(module: Module, rule: Rule, first: int, last: int, used: set[tuple
 def _finding(project: Project, module: Module, rule: Rule, draft: Draft, settings: Settings) -> Finding:
     place = draft.place
     path, line = module.display_path(place.line)
-    _, end_line = module.display_path(max(place.end_line, place.line))
+    last = max(place.end_line, place.line)
+    _, end_line = module.display_path(last)
     return Finding(
         rule=rule.code,
         name=rule.name,
         severity=settings.severity_of(rule.code, rule.name, draft.severity or rule.severity),
         path=path,
         line=line,
-        column=place.column,
+        column=place.column + (module.rewritten(place.line) or 0),
         end_line=max(end_line, line),
-        end_column=place.end_column or place.column,
+        end_column=(place.end_column or place.column) + (module.rewritten(last) or 0),
         message=draft.message,
         evidence=tuple(_evidence(project, step.place.path, step.place.line, step.message) for step in draft.evidence),
     )
@@ -403,11 +404,12 @@ def _with_fix(project: Project, finding: Finding, rule: Rule, make: FixMaker, st
 def _shown(project: Project, finding: Finding, fix: Fix | None) -> Fix | None:
     """A fix as people see it, None where it would leave a file that does not parse."""
     from engine.fixes.making import keeps_parsing
+    from engine.fixes.placing import shown_fix
 
     if fix is None:
         return None
     module = project.module(split_cell(finding.path)[0])
-    return _shown_fix(module, fix, finding.path) if keeps_parsing(module, fix.edits) else None
+    return shown_fix(module, fix, finding.path) if keeps_parsing(module, fix.edits) else None
 
 
 def _evidence(project: Project, path: str, line: int, message: str) -> Evidence:
@@ -417,20 +419,6 @@ def _evidence(project: Project, path: str, line: int, message: str) -> Evidence:
         # Evidence may stand in a configuration file.
         return Evidence(path=path, line=max(line, 1), message=message)
     return Evidence(path=path, line=max(line, 1), message=message)
-
-
-def _shown_fix(module: Module, fix: Fix, path: str) -> Fix | None:
-    """The fix in the coordinates that people see. In a notebook all its edits must stand in the finding's cell."""
-    if not module.is_notebook:
-        return fix
-    edits: list[Edit] = []
-    for edit in fix.edits:
-        place, line = module.display_path(edit.line)
-        end_place, end_line = module.display_path(edit.end_line)
-        if place != path or end_place != path:
-            return None
-        edits.append(edit.model_copy(update={"line": line, "end_line": end_line}))
-    return fix.model_copy(update={"edits": tuple(edits)})
 
 
 def _unused(

@@ -11,6 +11,7 @@ from engine.findings import (
     Setting,
     Target,
 )
+from engine.memory.cells import notes_in_cells, settings_in_cells
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
@@ -121,7 +122,7 @@ def report(
         trainable_parameters=seen.trainable,
         evidence=seen.evidence,  # type: ignore[arg-type]
     )
-    settings, unfollowed = shown(configuration(project, launch, run), overrides)
+    settings, unfollowed = shown(settings_in_cells(project, configuration(project, launch, run)), overrides)
     said += unfollowed
     if not run.complete:
         why = run.problem or _why_nothing_ran(run)
@@ -132,7 +133,7 @@ def report(
             model=model,
             configuration=settings,
             targets=_unknown_targets(devices),
-            notes=(f"the program could not be followed: {why}", *said),
+            notes=notes_in_cells(project, (f"the program could not be followed: {why}", *said)),
         )
     if run.problem is not None:
         said.append(f"the run was followed until {run.problem}")
@@ -157,7 +158,7 @@ def report(
         savings=found.savings,
         smaller=found.smaller,
         confidence=confidence,
-        notes=tuple(dict.fromkeys(said)),
+        notes=notes_in_cells(project, dict.fromkeys(said)),
     )
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from bot.github.models import ChangedFile, TreeEntry
+from engine.project import MAX_NOTEBOOK_BYTES
 
 SOURCE_SUFFIXES = frozenset({".py", ".ipynb"})
 CONFIGURATION_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".sh", ".cfg", ".ini"})
 LARGEST_SOURCE_BYTES = 1_000_000
-LARGEST_NOTEBOOK_BYTES = 5_000_000
-"""Notebooks carry their outputs."""
 LARGEST_CONFIGURATION_BYTES = 200_000
 """Larger ones are data."""
 MOST_FILES = 3_000
@@ -81,5 +80,5 @@ def _is_candidate(entry: TreeEntry, changed: frozenset[str]) -> bool:
 def _largest(path: str) -> int:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".ipynb":
-        return LARGEST_NOTEBOOK_BYTES
+        return MAX_NOTEBOOK_BYTES
     return LARGEST_SOURCE_BYTES if suffix == ".py" else LARGEST_CONFIGURATION_BYTES

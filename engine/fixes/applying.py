@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from engine.findings import Edit, Finding, Fix
+from engine.fixes.notebook_cells import code_cells, rewritten
 from engine.project.module import split_cell
 from engine.project.reading import UnreadableFile, parse
 
@@ -110,22 +110,23 @@ def _fix_source(target: Path, findings: Sequence[Finding]) -> int:
 
 
 def _fix_notebook(target: Path, findings: Sequence[Finding]) -> int:
-    raw = target.read_text(encoding="utf-8")
-    document = json.loads(raw)
+    data = target.read_bytes()
+    text, number = notebook_after(data.decode("utf-8"), findings)
+    target.write_bytes(text.encode("utf-8"))
+    return number
+
+
+def notebook_after(raw: str, findings: Sequence[Finding]) -> tuple[str, int]:
+    """The text of a notebook's file after the fixes that go together, and how many those are. Raises ValueError."""
     by_cell: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_cell[int(split_cell(finding.path)[1])].append(finding)
+    cells = code_cells(raw)
     number = 0
-    code_cells = [cell for cell in document["cells"] if cell.get("cell_type") == "code"]
+    sources: dict[int, str] = {}
     for index, concerned in by_cell.items():
-        cell = code_cells[index - 1]
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
         fixes = compatible(concerned)
-        source = apply_edits(source, [edit for fix in fixes for edit in fix.edits])
-        cell["source"] = source if isinstance(cell["source"], str) else source.splitlines(keepends=True)
+        source = cells[index - 1].text.replace("\r\n", "\n")
+        sources[index] = apply_edits(source, [edit for fix in fixes for edit in fix.edits])
         number += len(fixes)
-    first = raw.split("\n")[1] if "\n" in raw else ""
-    indent = len(first) - len(first.lstrip()) or 1
-    ending = "\n" if raw.endswith("\n") else ""
-    target.write_text(json.dumps(document, indent=indent, ensure_ascii=False) + ending, encoding="utf-8")
-    return number
+    return rewritten(raw, sources), number

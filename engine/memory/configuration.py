@@ -197,7 +197,9 @@ def locate_word(project: Project, files: Iterable[str], value: Any, words: str) 
     pattern = re.compile(words, re.IGNORECASE)
     for path in dict.fromkeys(files):
         try:
-            lines = project.read_text(path).splitlines()
+            # A notebook's own text holds its outputs too.
+            notebook = path.endswith(".ipynb")
+            lines = project.module(path).lines if notebook else project.read_text(path).splitlines()
             prose = _prose_lines(project, path)
         except Exception:
             continue

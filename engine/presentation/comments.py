@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.diff import FileDiff, Hunk
 from engine.findings import SEVERITY_ORDER, Annotation, Evidence, Finding, ReviewComment
 from engine.fingerprints import place_order
-from engine.fixes.applying import apply_edits
+from engine.fixes.applying import apply_edits, notebook_after
 from engine.presentation.markdown import clipped, code_span, escape, fenced, prose
 from engine.project import Module, Project, UnreadableFile
 from engine.project.module import split_cell
@@ -63,16 +63,16 @@ def _comment(finding: Finding, head: Project, diffs: Mapping[str, FileDiff]) -> 
     hunk = diff.hunk_of(first)
     if hunk is None:
         return None
-    suggestion = None if module.is_notebook else _suggestion(finding, module, hunk, first)
-    if suggestion is not None:
-        first, last = suggestion.first, suggestion.last
+    suggest = _cell_suggestion(finding, head, hunk) if module.is_notebook else _suggestion(finding, module, hunk, first)
+    if suggest is not None:
+        first, last = suggest.first, suggest.last
     elif not hunk.holds(first, last) or last - first >= MAX_SUGGESTION_LINES:
         last = first
     return ReviewComment(
         path=path,
         line=last,
         start_line=first if first < last else None,
-        body=comment_body(finding, suggestion.text if suggestion is not None else None),
+        body=comment_body(finding, suggest.text if suggest is not None else None),
         fingerprint=finding.fingerprint,
     )
 
@@ -108,9 +108,36 @@ def _suggestion(finding: Finding, module: Module, hunk: Hunk, line: int) -> _Sug
     return _Suggestion(first, last, text if length else "")
 
 
+def _cell_suggestion(finding: Finding, head: Project, hunk: Hunk) -> _Suggestion | None:
+    """The lines of a notebook's JSON that the fix changes, rewritten; None where they do not all lie in the hunk."""
+    if finding.fix is None or not finding.fix.safe:
+        return None
+    path = split_cell(finding.path)[0]
+    try:
+        raw = head.read_text(path)
+        rewritten, _ = notebook_after(raw, [finding])
+    except (UnreadableFile, ValueError, LookupError):
+        return None
+    before, after = raw.split("\n"), rewritten.split("\n")
+    same = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), None)
+    if same is None:
+        return None
+    left = 0
+    while left < min(len(before), len(after)) - same and before[-1 - left] == after[-1 - left]:
+        left += 1
+    # What is only put in is suggested with the line before it: a suggestion replaces at least one.
+    first = same + 1 if same < len(before) - left else same
+    last = len(before) - left
+    if last - first >= MAX_SUGGESTION_LINES or not hunk.holds(first, last):
+        return None
+    return _Suggestion(first, last, "\n".join(after[first - 1 : len(after) - left]))
+
+
 def comment_body(finding: Finding, suggestion: str | None) -> str:
     """Message, chain of evidence, suggestion, and the hidden marker."""
-    parts = [f"{_MARKS[finding.severity]} **{escape(finding.name)}** ({finding.rule}): {prose(finding.message)}"]
+    cell = split_cell(finding.path)[1]
+    where = f" in cell {cell}, line {finding.line}" if cell else ""
+    parts = [f"{_MARKS[finding.severity]} **{escape(finding.name)}** ({finding.rule}){where}: {prose(finding.message)}"]
     if finding.evidence:
         parts.append("How it comes about:\n" + "\n".join(_step(n, e) for n, e in enumerate(finding.evidence, start=1)))
     if suggestion is not None and finding.fix is not None:

@@ -11,7 +11,7 @@ from engine.project.module import Module, Span
 from engine.project.notebooks import Cell
 from engine.project.project import Project
 from engine.project.reading import UnreadableFile
-from engine.project.sources import MAX_FILE_BYTES
+from engine.project.sources import MAX_FILE_BYTES, MAX_NOTEBOOK_BYTES
 from engine.project.suppressions import Suppression
 
-__all__ = ["MAX_FILE_BYTES", "Cell", "Module", "Project", "Span", "Suppression", "UnreadableFile"]
+__all__ = ["MAX_FILE_BYTES", "MAX_NOTEBOOK_BYTES", "Cell", "Module", "Project", "Span", "Suppression", "UnreadableFile"]

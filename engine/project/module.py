@@ -75,6 +75,12 @@ class Module:
             return 1
         return cell.file_lines[min(max(0, line - cell.first_line), len(cell.file_lines) - 1)]
 
+    def rewritten(self, line: int) -> int | None:
+        """Characters of the cell that `text` leaves out in front of a line's code; None where both read the same."""
+        if not self.cells:
+            return None
+        return self.cells[max(0, bisect_right(self._first_lines, line) - 1)].rewritten.get(line)
+
     def column(self, line: int, byte_offset: int) -> int:
         """The 1-based character column of an `ast` offset, which counts UTF-8 bytes."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from engine.project.reading import UnreadableFile
 
@@ -21,6 +21,9 @@ _LINE_MAGIC_WITH_CODE = re.compile(r"^(\s*)%(?:time|timeit|prun|memit)\s+(?:-\S+
 class Cell:
     """One code cell: its number among the code cells (from 1), its position among all cells (from 0), its lines in the
     joined module, and the line of the notebook's own file that each of them stands on (what a diff counts).
+
+    `rewritten` names the module's lines that read differently in the cell, each with the number of characters that were
+    taken from in front of its code: 6 for `%time step()`.
     """
 
     number: int
@@ -28,6 +31,7 @@ class Cell:
     first_line: int
     line_count: int
     file_lines: Sequence[int] = ()
+    rewritten: Mapping[int, int] = field(default_factory=dict)
 
 
 def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
@@ -54,14 +58,20 @@ def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
         source = _source(cell)
-        code = _blank_magics(source.replace("\r\n", "\n").split("\n"))
+        own = source.replace("\r\n", "\n").split("\n")
+        code = _blank_magics(own)
         file_lines = places[position] if position < len(places) else ()
-        placed.append(Cell(len(placed) + 1, position, len(lines) + 1, len(code), tuple(file_lines)))
+        taken = {
+            len(lines) + number: len(before) - len(after) if before.endswith(after.lstrip()) else 0
+            for number, (before, after) in enumerate(zip(own, code, strict=True), start=1)
+            if before != after
+        }
+        placed.append(Cell(len(placed) + 1, position, len(lines) + 1, len(code), tuple(file_lines), taken))
         lines += code
     return "\n".join(lines) + "\n", tuple(placed)
 
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|\n', re.DOTALL)
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|\n', re.DOTALL)
 
 
 def source_lines(text: str) -> list[list[int]]:

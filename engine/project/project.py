@@ -13,13 +13,13 @@ from engine.project.module import Module
 from engine.project.notebooks import read_notebook
 from engine.project.reading import UnreadableFile, decode, parse
 from engine.project.sources import (
-    MAX_FILE_BYTES,
     FolderSource,
     GitSource,
     MappingSource,
     OverlaySource,
     Source,
     is_inside,
+    most_bytes,
 )
 from engine.project.suppressions import find_suppressions
 
@@ -112,14 +112,14 @@ class Project:
         size = self._source.size(path) if self.exists(path) else None
         if size is None:
             raise UnreadableFile(path, "does not exist")
-        if size > MAX_FILE_BYTES:
-            raise UnreadableFile(path, f"is too large to analyse ({size:,} bytes, limit {MAX_FILE_BYTES:,})")
+        if size > most_bytes(path):
+            raise UnreadableFile(path, f"is too large to analyse ({size:,} bytes, limit {most_bytes(path):,})")
         try:
             data = self._source.read(path)
         except OSError as problem:
             raise UnreadableFile(path, f"cannot be read: {problem}") from problem
-        if len(data) > MAX_FILE_BYTES:
-            raise UnreadableFile(path, f"is too large to analyse ({len(data):,} bytes, limit {MAX_FILE_BYTES:,})")
+        if len(data) > most_bytes(path):
+            raise UnreadableFile(path, f"is too large to analyse ({len(data):,} bytes, limit {most_bytes(path):,})")
         return decode(path, data)
 
     def module(self, path: str) -> Module:

@@ -24,8 +24,16 @@ SKIPPED_FOLDERS = frozenset(
 MAX_FILE_BYTES = 2_000_000
 """Larger files are generated or data: no hand-written training script comes near."""
 
+MAX_NOTEBOOK_BYTES = 5_000_000
+"""Notebooks carry their outputs."""
+
 _READ_AT_ONCE = 50
 """Blobs asked of git in one go: their names stay far below what a pipe holds, so neither side waits for the other."""
+
+
+def most_bytes(path: str) -> int:
+    """Bytes up to which a file is read."""
+    return MAX_NOTEBOOK_BYTES if path.endswith(".ipynb") else MAX_FILE_BYTES
 
 
 class RevisionNotFound(ValueError):
@@ -166,7 +174,7 @@ class FolderSource:
     def key(self, path: str) -> str:
         size = self.size(path)
         # What is too large is never read: nothing but its size can matter.
-        return f"size {size}" if size is not None and size > MAX_FILE_BYTES else blob_hash(self.read(path))
+        return f"size {size}" if size is not None and size > most_bytes(path) else blob_hash(self.read(path))
 
 
 class GitSource:
@@ -245,7 +253,7 @@ class GitSource:
                 if len(header) != 3:
                     continue
                 size = int(header[2])
-                if size <= MAX_FILE_BYTES:
+                if size <= most_bytes(path):
                     found.append((path, process.stdout.read(size)))
                 else:
                     self._large[path] = size
