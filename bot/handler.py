@@ -10,17 +10,27 @@ import gidgethub
 from pydantic import BaseModel
 
 from bot import messages
-from bot.commands import COMMANDS, HELP
+from bot.commands import COMMANDS, HELP, answers, closest
 from bot.commands.command import Call
 from bot.github.connection import GitHub
 from bot.github.errors import is_missing, is_refused
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
-from bot.intents import CommandIntent, Intent, MergeGroupIntent, RerunIntent, ReviewIntent, pull_number
+from bot.intents import (
+    CommandIntent,
+    IgnoreIntent,
+    Intent,
+    MergeGroupIntent,
+    RerunIntent,
+    ReviewIntent,
+    ThreadIntent,
+    pull_number,
+)
+from bot.remembered import Dismissal
 from bot.review import markers
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done
-from bot.steps import Steps
+from bot.steps import StepFailed, Steps
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +56,11 @@ class _Answer(BaseModel):
     text: str = ""
 
 
+class _Findings(BaseModel):
+    fingerprints: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
 class JobHandler:
     """The bot's `Handler`."""
 
@@ -55,11 +70,13 @@ class JobHandler:
         pipeline: ReviewPipeline,
         accept: Accept,
         count: Callable[[str, str], None] = lambda _kind, _outcome: None,
+        suppressed: Callable[[str, str], None] = lambda _rule, _means: None,
     ) -> None:
         self._github = github
         self._pipeline = pipeline
         self._accept = accept
         self._count = count
+        self._suppressed = suppressed
 
     async def handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
         """Carry out one job."""
@@ -77,7 +94,12 @@ class JobHandler:
             case ReviewIntent():
                 return await self._pipeline.review(intent, steps)
             case CommandIntent():
-                return await self._command(intent, steps)
+                return await self._command(job_id, intent, steps)
+            case ThreadIntent():
+                await steps.run("remember", Done, lambda: self._remember_thread(intent))
+                return "resolved" if intent.resolved else "opened again"
+            case IgnoreIntent():
+                return await self._ignore(job_id, intent, steps)
             case RerunIntent():
                 return await self._rerun(job_id, intent, steps)
             case MergeGroupIntent():
@@ -90,30 +112,23 @@ class JobHandler:
 
     # Commands
 
-    async def _command(self, intent: CommandIntent, steps: Steps) -> str:
+    async def _command(self, job_id: str, intent: CommandIntent, steps: Steps) -> str:
         admitted = await steps.run("admit", _Admitted, lambda: self._admit(intent))
         if not admitted.admitted:
-            return f"{intent.login} may not use commands here"
-        command = COMMANDS.get(intent.command)
-        call = Call(intent, self._repository(intent), self._pipeline, steps)
-        if command is None:
-            answer = messages.unknown_command(intent.command, await HELP.run(call))
-        elif command.name == "review":
-            # Its work is made of steps itself, and steps do not nest.
-            answer = await command.run(call)
-        else:
-            run = command.run
-
-            async def work() -> _Answer:
-                return _Answer(text=await run(call))
-
-            answer = (await steps.run("answer", _Answer, work)).text
+            return f"{intent.login} may not use {intent.command} here"
+        try:
+            answer = (await steps.run("answer", _Answer, lambda: self._answer(job_id, intent))).text
+        except StepFailed as failure:
+            answer = answers.failed(failure.reason)
         await steps.run("reply", Done, lambda: self._reply(intent, answer))
         return f"answered {intent.command}"
 
     async def _admit(self, intent: CommandIntent) -> _Admitted:
+        """React at once: eyes for what will be answered, confusion for what the person may not ask."""
         repository = self._repository(intent)
-        allowed = intent.is_author or await repository.permission(intent.login) in MAY_COMMAND
+        command = COMMANDS.get(intent.command)
+        by_author = intent.is_author and (command is None or command.who == "author")
+        allowed = by_author or await repository.permission(intent.login) in MAY_COMMAND
         try:
             await repository.react(intent.comment_id, "eyes" if allowed else "confused", in_thread=intent.in_thread)
         except gidgethub.BadRequest as error:
@@ -123,15 +138,84 @@ class JobHandler:
             logger.warning("reaction refused: %s", error)
         return _Admitted(admitted=allowed)
 
+    async def _answer(self, job_id: str, intent: CommandIntent) -> _Answer:
+        async def order(review: ReviewIntent) -> None:
+            await self._accept(f"{job_id}:review", review)
+
+        slug = await self._github.slug()
+        call = Call(intent, self._repository(intent), self._pipeline, slug, order, self._suppressed)
+        command = COMMANDS.get(intent.command)
+        if command is None:
+            text = answers.unknown_command(intent.command, closest(intent.command), await HELP.run(call))
+        else:
+            text = await command.run(call)
+        return _Answer(text=text)
+
     async def _reply(self, intent: CommandIntent, answer: str) -> Done:
+        """Answer once. An edited command edits its answer."""
         repository = self._repository(intent)
         slug = await self._github.slug()
-        mark = markers.answer(intent.comment_id)
+        mark, text = markers.answer(intent.comment_id), messages.answer(intent.comment_id, answer)
         for comment in await repository.issue_comments(intent.number):
-            if mark in (comment.body or "") and is_own(comment.user, slug):
+            body = (comment.body or "").replace("\r\n", "\n")
+            if body.startswith(mark) and is_own(comment.user, slug):
+                if body.strip() != text.strip():
+                    await repository.edit_comment(comment.id, text)
                 return Done()
-        await repository.create_comment(intent.number, messages.answer(intent.comment_id, answer))
+        await repository.create_comment(intent.number, text)
         return Done()
+
+    # What people dismiss
+
+    async def _remember_thread(self, intent: ThreadIntent) -> Done:
+        slug, remembered = await self._github.slug(), self._pipeline.remembered
+        for comment in await self._repository(intent).review_comments(intent.number):
+            fingerprint = markers.finding_of(comment.body)
+            if comment.id != intent.comment_id or fingerprint is None or not is_own(comment.user, slug):
+                continue
+            if intent.resolved:
+                dismissal = Dismissal(subject=fingerprint, means="thread", login=intent.login)
+                await remembered.dismiss(intent.repository, intent.number, [dismissal])
+                self._suppressed(markers.rule_of(comment.body), "thread")
+            else:
+                await remembered.restore(intent.repository, intent.number, [fingerprint], "thread")
+        return Done()
+
+    async def _ignore(self, job_id: str, intent: IgnoreIntent, steps: Steps) -> str:
+        found = await steps.run("find", _Findings, lambda: self._present_findings(intent))
+        if not found.fingerprints:
+            return "nothing to ignore"
+
+        async def dismiss() -> Done:
+            dismissals = [Dismissal(subject=each, means="button", login=intent.login) for each in found.fingerprints]
+            await self._pipeline.remembered.dismiss(intent.repository, intent.number, dismissals)
+            for rule in found.rules:
+                self._suppressed(rule, "button")
+            return Done()
+
+        await steps.run("dismiss", Done, dismiss)
+        review = ReviewIntent(
+            repository=intent.repository, number=intent.number, reason="ignored", force=True, by_person=True
+        )
+        await self._accept(f"{job_id}:review", review)
+        return f"ignores {len(found.fingerprints)} findings"
+
+    async def _present_findings(self, intent: IgnoreIntent) -> _Findings:
+        """Return the findings of the commit whose button was pressed; none where it is not the head any more."""
+        repository = self._repository(intent)
+        if await repository.permission(intent.login) not in MAY_COMMAND:
+            return _Findings()
+        if (await repository.pull(intent.number)).head.sha != intent.head_sha:
+            return _Findings()
+        change = await self._pipeline.change_of(repository, intent.number)
+        settings = change.configuration.settings
+        if not settings.ignore_button:
+            return _Findings()
+        report = (await self._pipeline.analyst.review(change.sides, change.files, settings)).report
+        return _Findings(
+            fingerprints=tuple(finding.fingerprint for finding in report.introduced),
+            rules=tuple(finding.rule for finding in report.introduced),
+        )
 
     # Check suites and merge queues
 

@@ -39,6 +39,8 @@ class ReviewIntent(_Intent):
     """Head according to the event; what GitHub answers right after it may be older."""
     force: bool = False
     """Review again although this head has a finished check run."""
+    by_person: bool = False
+    """Somebody asked for it, so that it is made although reviews are paused."""
 
     @property
     def partition(self) -> str:
@@ -54,11 +56,44 @@ class CommandIntent(_Intent):
     comment_id: int
     in_thread: bool = False
     """Whether the comment stands in a review's thread instead of the conversation."""
+    reply_to: int | None = None
+    """The first comment of that thread, where this is a reply."""
     login: str
     is_author: bool
     """Whether the person opened the pull request."""
     command: str
     arguments: tuple[str, ...] = ()
+
+    @property
+    def partition(self) -> str:
+        """Apart from the reviews, which take longer than an answer may."""
+        return f"{self.repository.repository_id}#{self.number}/commands"
+
+
+class ThreadIntent(_Intent):
+    """Remember that a person resolved, or opened again, the thread of a finding."""
+
+    kind: Literal["thread"] = "thread"
+    number: int
+    comment_id: int
+    """The thread's first comment."""
+    login: str
+    resolved: bool
+
+    @property
+    def partition(self) -> str:
+        """Shared with the pull request's reviews."""
+        return f"{self.repository.repository_id}#{self.number}"
+
+
+class IgnoreIntent(_Intent):
+    """Carry out the button "Ignore these findings" of a check run."""
+
+    kind: Literal["ignore"] = "ignore"
+    number: int
+    head_sha: str
+    """The commit whose findings the person saw."""
+    login: str
 
     @property
     def partition(self) -> str:
@@ -90,8 +125,9 @@ class MergeGroupIntent(_Intent):
         return f"{self.repository.repository_id}@{self.head_sha}"
 
 
-Intent = Annotated[ReviewIntent | CommandIntent | RerunIntent | MergeGroupIntent, Field(discriminator="kind")]
-INTENT: TypeAdapter[ReviewIntent | CommandIntent | RerunIntent | MergeGroupIntent] = TypeAdapter(Intent)
+AnyIntent = ReviewIntent | CommandIntent | ThreadIntent | IgnoreIntent | RerunIntent | MergeGroupIntent
+Intent = Annotated[AnyIntent, Field(discriminator="kind")]
+INTENT: TypeAdapter[AnyIntent] = TypeAdapter(Intent)
 
 _EXTERNAL_ID = re.compile(r"(?P<repository>\d+)#(?P<number>\d+)")
 

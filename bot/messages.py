@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bot.review import markers
-from engine.findings import EstimateReport, FailedFile, ReviewReport
+from engine.findings import FailedFile, ReviewReport
 from engine.presentation.markdown import code_span, prose
 
 BODY_LIMIT = 65_536
@@ -16,7 +16,7 @@ CHECK_LIMIT = 65_535
 TITLE_LIMIT = 255
 _CUT = "\n\n… cut: GitHub takes no longer text here.\n"
 
-Skipped = Literal["draft", "bot", "label", "title"]
+Skipped = Literal["draft", "bot", "label", "title", "paused"]
 
 IN_PROGRESS_TITLE = "Reading the change"
 IN_PROGRESS_SUMMARY = "Preflight reads the training code on both sides of this pull request."
@@ -69,6 +69,7 @@ _SKIPPED: dict[Skipped, str] = {
     "bot": "no comments on a bot's pull request",
     "label": "skipped by label",
     "title": "skipped by title",
+    "paused": "paused",
 }
 
 SKIPPED_ENTIRELY: dict[Skipped, str] = {
@@ -76,7 +77,22 @@ SKIPPED_ENTIRELY: dict[Skipped, str] = {
     "title": "Skipped: a word in the title turns the review off. Nothing was reviewed.",
     "draft": "Skipped: drafts are not reviewed here.",
     "bot": "Skipped: pull requests of bots are not reviewed here.",
+    "paused": "Paused: the command `resume` turns the reviews of this pull request on again. Nothing was reviewed.",
 }
+
+RERUN_ACTION = "rerun"
+IGNORE_ACTION = "ignore-findings"
+
+
+def check_actions(ignorable: bool) -> list[dict[str, str]]:
+    """Return the buttons of a check run, within what GitHub takes: 20 characters of label, 40 of description."""
+    again = {"label": "Re-run", "description": "Review this commit again", "identifier": RERUN_ACTION}
+    ignore = {
+        "label": "Ignore findings",
+        "description": "Ignore these findings on this PR",
+        "identifier": IGNORE_ACTION,
+    }
+    return [again, ignore] if ignorable else [again]
 
 
 def memory_title(report: ReviewReport) -> str:
@@ -169,67 +185,6 @@ def _open_fence(text: str) -> str | None:
         elif run.startswith(fence) and not stripped[len(run) :].strip():
             fence = None
     return fence
-
-
-def estimate_answer(report: EstimateReport | None, script: str | None) -> str:
-    """Answer `/preflight estimate`."""
-    if report is None or report.memory is None:
-        notes = "".join(f"\n- {prose(note)}" for note in (report.notes if report else ()))
-        return f"The peak memory of this pull request's training script is not known.{notes}"
-    memory = report.memory.occupied
-    what = code_span(script) if script else "the training script"
-    lines = [
-        f"Peak memory of {what} per device: **{gibibytes(memory.expected)} GiB** "
-        f"(90 % range {gibibytes(memory.low)} to {gibibytes(memory.high)} GiB, as `nvidia-smi` shows it).",
-    ]
-    if report.targets:
-        lines += ["", "| GPU | usable | verdict |", "|---|---:|---|"]
-        lines += [
-            f"| {target.gpu} | {gibibytes(target.usable_bytes)} GiB | {target.verdict.replace('-', ' ')} |"
-            for target in report.targets
-        ]
-    if report.savings:
-        lines += ["", "| change | saves | then | cost |", "|---|---:|---:|---|"]
-        lines += [
-            f"| {prose(saving.change)} | {gibibytes(saving.saves_bytes)} GiB | {gibibytes(saving.occupied_bytes)} GiB "
-            f"| {prose(saving.cost)} |"
-            for saving in report.savings[:8]
-        ]
-    if report.notes:
-        lines += ["", *(f"- {prose(note)}" for note in report.notes[:8])]
-    return "\n".join(lines)
-
-
-def estimate_broken(reason: str) -> str:
-    """Answer a command whose analysis failed."""
-    return f"Preflight could not read this pull request: {prose(reason)}."
-
-
-def unknown_gpu(name: str, close: Sequence[str]) -> str:
-    """Answer a command that names a GPU the catalogue does not have."""
-    hint = f" Close to it: {', '.join(f'`{other}`' for other in close)}." if close else ""
-    return f"{_quoted(name)} is no GPU of the catalogue.{hint}"
-
-
-def unknown_command(name: str, usage: str) -> str:
-    """Answer a command that does not exist."""
-    return f"{_quoted(name)} is no command of Preflight's.\n\n{usage}"
-
-
-def _quoted(text: str) -> str:
-    """Return what a person typed as code."""
-    return code_span(text[:60])
-
-
-def usage(rows: Sequence[tuple[str, str]]) -> str:
-    """Return the table of commands. None of them stands at the start of a line, where it would be one."""
-    lines = ["| command | what it does |", "|---|---|", *(f"| `{form}` | {meaning} |" for form, meaning in rows)]
-    return "\n".join(lines)
-
-
-def reviewed_again(check_name: str, head_sha: str, outcome: str) -> str:
-    """Answer `/preflight review`."""
-    return f"{head_sha[:7]}: {outcome}. The details are in the check **{check_name}**."
 
 
 def answer(comment_id: int, text: str) -> str:

@@ -22,6 +22,7 @@ from bot.intents import Intent
 from bot.jobs import Jobs
 from bot.metrics import Metrics
 from bot.reconciler import Reconciler
+from bot.remembered import Remembered
 from bot.review.analysis import Analyst, Limits, ProcessAnalyst
 from bot.review.configuration import Configurations
 from bot.review.pipeline import ReviewPipeline
@@ -98,10 +99,13 @@ async def running(
         results = (
             ResultFolders(Path(settings.results_folder), settings.results_bytes) if settings.results_folder else None
         )
+        engine = create_engine(settings.database_url)
+        remembered = Remembered(engine, clock)
         pipeline = ReviewPipeline(
             github,
             analyst or ProcessAnalyst(limits, results=results),
             configurations,
+            remembered,
             clock,
             check_name=settings.check_name,
         )
@@ -111,7 +115,7 @@ async def running(
 
         handler = JobHandler(github, pipeline, accept, metrics.count_job)
         jobs = Jobs(
-            create_engine(settings.database_url),
+            engine,
             executor_id=settings.executor_id,
             handler=handler if worker else None,
             worker_concurrency=settings.worker_concurrency,

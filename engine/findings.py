@@ -216,6 +216,8 @@ class Annotation(Contract):
     title: str
     message: str
     raw_details: str | None = None
+    fingerprint: str = ""
+    """Of the finding, as in a review comment; GitHub itself takes no such field."""
 
 
 class MemoryChange(Contract):

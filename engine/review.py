@@ -32,9 +32,11 @@ def review(
     gpus: Sequence[str] = (),
     fetch_config: FetchConfig | None = None,
     store: Store | None = None,
+    most_comments: int | None = None,
 ) -> ReviewReport:
     """Everything the bot says of a change. Without `settings` those of the base hold, `gpus` come on top of theirs.
 
+    `most_comments` is for callers that choose among the comments themselves; otherwise the settings' cap holds.
     Results are taken from `store` where all that they were made from is the same, and kept there.
     """
     if settings is None:
@@ -52,7 +54,9 @@ def review(
         existing=len(changes.existing),
         memory=memory,
         summary_markdown=summary_markdown(introduced, changes.fixed, len(changes.existing), memory, changes.failed),
-        review_comments=tuple(review_comments(introduced, head, diffs, settings.max_comments)),
+        review_comments=tuple(
+            review_comments(introduced, head, diffs, settings.max_comments if most_comments is None else most_comments)
+        ),
         annotations=tuple(check_annotations(introduced, head)),
         conclusion=conclude(changes, settings),
         failed=tuple(changes.failed),
@@ -60,13 +64,8 @@ def review(
 
 
 def conclude(changes: Changes, settings: Settings) -> Conclusion:
-    """Failure where something new reaches `fail_on`; neutral for lesser findings and for what was not looked at."""
-    severities = [finding.severity for finding in changes.introduced]
-    if settings.fails(severities):
-        return "failure"
-    if any(severity != "note" for severity in severities) or changes.failed:
-        return "neutral"
-    return "success"
+    """The check run's conclusion; see `Settings.conclude`."""
+    return settings.conclude([finding.severity for finding in changes.introduced], incomplete=bool(changes.failed))
 
 
 def _memory(

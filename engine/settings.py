@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal
@@ -17,7 +17,7 @@ import pathspec
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.findings import SEVERITY_ORDER, Severity
+from engine.findings import SEVERITY_ORDER, Conclusion, Severity
 from engine.project import Project, UnreadableFile
 
 YAML_PATHS = (".github/preflight.yml", ".github/preflight.yaml")
@@ -50,8 +50,12 @@ class Settings(BaseModel):
     per_path_ignores: dict[str, tuple[str, ...]] = Field(default={}, description="glob to rules silenced there")
     severity: dict[str, Severity] = Field(default={}, description="rule to error, warning or note")
     exclude: tuple[str, ...] = Field(default=DEFAULT_EXCLUDE, description="globs never analysed, as in .gitignore")
-    fail_on: FailOn = Field(default="error", description="the check run fails at this severity and above")
+    gate: FailOn = Field(
+        default="never", description="the check run of a pull request fails at this severity and above"
+    )
+    fail_on: FailOn = Field(default="error", description="`preflight check` fails at this severity and above")
     max_comments: int = Field(default=COMMENT_LIMIT, ge=0, le=COMMENT_LIMIT, description="review comments per push")
+    ignore_button: bool = Field(default=True, description="the check run has a button to ignore its findings")
     memory: bool = Field(default=True, description="estimate peak GPU memory")
     gpus: tuple[str, ...] = Field(default=(), description="devices that the run has to fit, by any common name")
     memory_scripts: tuple[str, ...] = Field(default=(), description="entry scripts to estimate; empty to find them")
@@ -87,10 +91,20 @@ class Settings(BaseModel):
 
     def fails(self, severities: Iterable[Severity]) -> bool:
         """Whether findings of these severities reach `fail_on`."""
-        if self.fail_on == "never":
-            return False
-        threshold = SEVERITY_ORDER[self.fail_on]
-        return any(SEVERITY_ORDER[severity] >= threshold for severity in severities)
+        return _reaches(severities, self.fail_on)
+
+    def conclude(self, severities: Sequence[Severity], *, incomplete: bool) -> Conclusion:
+        """The verdict on a change that introduces findings of these severities.
+
+        Failure where one reaches the gate; neutral for all others but notes, and where part was not looked at.
+        """
+        if _reaches(severities, self.gate):
+            return "failure"
+        return "neutral" if incomplete or any(severity != "note" for severity in severities) else "success"
+
+
+def _reaches(severities: Iterable[Severity], level: FailOn) -> bool:
+    return level != "never" and any(SEVERITY_ORDER[each] >= SEVERITY_ORDER[level] for each in severities)
 
 
 def _means(entry: str, code: str, name: str) -> bool:
@@ -126,22 +140,42 @@ class SettingsProblem:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The place of a setting; `line` is 1-based, None where it is not known."""
+
+    path: str
+    line: int | None
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line is not None else self.path
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One file's settings that were taken, what was not, and where each stands."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    problems: list[SettingsProblem] = field(default_factory=list)
+    origins: dict[str, Origin] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class LoadedSettings:
     """Settings that hold, where they were read from (None: defaults), and what in there was not taken."""
 
     settings: Settings
     path: str | None = None
     problems: Sequence[SettingsProblem] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where each setting was read that is not at its default, by field name."""
 
 
 def load_settings(project: Project, organisation_yaml: str | None = None) -> LoadedSettings:
     """The settings of a project, on top of its organisation's, both optional. Never raises."""
-    below: Mapping[str, Any] = {}
-    problems: list[SettingsProblem] = []
+    below = _Read()
     if organisation_yaml is not None:
-        inherited, found = _read_yaml(organisation_yaml, "organisation:.github/preflight.yml")
-        problems += found
-        below = inherited
+        below = _read_yaml(organisation_yaml, "organisation:.github/preflight.yml")
+    problems = list(below.problems)
     for path in (*YAML_PATHS, PYPROJECT_PATH):
         if not project.exists(path):
             continue
@@ -150,50 +184,52 @@ def load_settings(project: Project, organisation_yaml: str | None = None) -> Loa
         except UnreadableFile as problem:
             problems.append(SettingsProblem(path, problem.line, problem.reason))
             break
-        if path == PYPROJECT_PATH:
-            own, found = _read_pyproject(text)
-            if own is None:
-                continue
-        else:
-            own, found = _read_yaml(text, path)
-        return LoadedSettings(Settings.model_validate({**below, **own}), path, (*problems, *found))
-    return LoadedSettings(Settings.model_validate(below), None, tuple(problems))
+        own = _read_pyproject(text) if path == PYPROJECT_PATH else _read_yaml(text, path)
+        if own is None:
+            continue
+        settings = Settings.model_validate({**below.values, **own.values})
+        return LoadedSettings(settings, path, (*problems, *own.problems), {**below.origins, **own.origins})
+    return LoadedSettings(Settings.model_validate(below.values), None, tuple(problems), below.origins)
 
 
 def parse_settings(text: str, path: str = YAML_PATHS[0]) -> LoadedSettings:
     """Settings from the text of a YAML file."""
-    values, problems = _read_yaml(text, path)
-    return LoadedSettings(Settings.model_validate(values), path, tuple(problems))
+    read = _read_yaml(text, path)
+    return LoadedSettings(Settings.model_validate(read.values), path, tuple(read.problems), read.origins)
 
 
-def _read_yaml(text: str, path: str) -> tuple[dict[str, Any], list[SettingsProblem]]:
+def _read_yaml(text: str, path: str) -> _Read:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         document = yaml.safe_load(text)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = mark.line + 1 if mark is not None else None
-        return {}, [SettingsProblem(path, line, f"is not valid YAML: {getattr(problem, 'problem', problem)}")]
+        return _wrong(path, line, f"is not valid YAML: {getattr(problem, 'problem', problem)}")
     except (RecursionError, ValueError) as problem:
-        return {}, [SettingsProblem(path, None, f"is not valid YAML: {problem}")]
+        return _wrong(path, None, f"is not valid YAML: {problem}")
     if document is None:
-        return {}, []
+        return _Read()
     if not isinstance(document, dict) or not isinstance(node, yaml.MappingNode):
-        return {}, [SettingsProblem(path, 1, "must be a mapping of settings")]
+        return _wrong(path, 1, "must be a mapping of settings")
     lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
     return _accept(document, path, lines)
 
 
-def _read_pyproject(text: str) -> tuple[dict[str, Any] | None, list[SettingsProblem]]:
+def _wrong(path: str, line: int | None, message: str) -> _Read:
+    return _Read(problems=[SettingsProblem(path, line, message)])
+
+
+def _read_pyproject(text: str) -> _Read | None:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         if "tool.preflight" not in text:
-            return None, []
-        return {}, [SettingsProblem(PYPROJECT_PATH, None, f"is not valid TOML: {problem}")]
+            return None
+        return _wrong(PYPROJECT_PATH, None, f"is not valid TOML: {problem}")
     table = document.get("tool", {}).get("preflight")
     if not isinstance(table, dict):
-        return None, []
+        return None
     lines: dict[str, int] = {}
     inside = False
     for number, line in enumerate(text.split("\n"), start=1):
@@ -208,32 +244,33 @@ def _read_pyproject(text: str) -> tuple[dict[str, Any] | None, list[SettingsProb
     return _accept(table, PYPROJECT_PATH, lines)
 
 
-def _accept(
-    values: Mapping[Any, Any], path: str, lines: Mapping[str, int]
-) -> tuple[dict[str, Any], list[SettingsProblem]]:
+def _accept(values: Mapping[Any, Any], path: str, lines: Mapping[str, int]) -> _Read:
     """The values that validate, by field name; one message for each that does not."""
     fields = {_kebab(name): name for name in Settings.model_fields}
     taken: dict[str, Any] = {}
     problems: list[SettingsProblem] = []
+    origins: dict[str, Origin] = {}
     for raw, value in values.items():
         key, line = str(raw), lines.get(str(raw))
-        field = fields.get(_kebab(key))
-        if field is None:
+        name = fields.get(_kebab(key))
+        if name is None:
             close = get_close_matches(_kebab(key), fields, n=1)
             hint = f"; did you mean `{close[0]}`?" if close else f"; known are {', '.join(sorted(fields))}"
             problems.append(SettingsProblem(path, line, f"unknown setting `{key}`{hint}"))
             continue
-        if field == "gpus":
+        if name == "gpus":
             value, unknown = _known_gpus(value)
             problems += [SettingsProblem(path, line, f"`{key}`: {message}") for message in unknown]
         try:
-            taken[field] = getattr(Settings.model_validate({field: _listed(field, value)}), field)
+            taken[name] = getattr(Settings.model_validate({name: _listed(name, value)}), name)
         except ValidationError as problem:
             first = problem.errors()[0]
             where = ".".join(str(part) for part in first["loc"][1:])
             detail = f"{where}: {first['msg']}" if where else first["msg"]
             problems.append(SettingsProblem(path, line, f"`{key}` is not taken, its default holds: {detail}"))
-    return taken, problems
+        else:
+            origins[name] = Origin(path, line)
+    return _Read(taken, problems, origins)
 
 
 def _known_gpus(value: object) -> tuple[object, list[str]]:

@@ -1,29 +1,54 @@
-"""`/preflight estimate a100`: does the run fit this GPU?"""
+"""`/preflight estimate a100 batch_size=8`: does the run fit this GPU?"""
 
 from __future__ import annotations
 
-from bot import messages
+from dataclasses import dataclass, field
+
+from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
 from bot.review.analysis import AnalysisBroken
+from engine.memory.overrides import checked
 from hardware_catalog import GpuRequest, UnknownGPU, parse_gpu
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of an estimate, understood."""
+
+    gpus: tuple[GpuRequest, ...] = ()
+    overrides: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, words: tuple[str, ...]) -> Asked:
+        """Read GPUs and `key=value` pairs in any order.
+
+        Raises:
+            UnknownGPU: for the first word that is no GPU.
+            ValueError: for a setting, or a value of one, that does not exist; the message says what does.
+        """
+        pairs = [word.partition("=") for word in words if "=" in word]
+        named = {key.strip().lower().replace("-", "_"): value.strip() for key, _, value in pairs}
+        return cls(gpus_named(tuple(word for word in words if "=" not in word)), checked(named))
 
 
 async def run(call: Call) -> str:
     """Estimate the head's peak memory on the GPUs named, or on those of the configuration."""
     try:
-        gpus = gpus_named(call.intent.arguments)
+        asked = Asked.of(call.intent.arguments)
     except UnknownGPU as error:
-        return messages.unknown_gpu(error.name, error.suggestions)
+        return answers.unknown_gpu(error.name, error.suggestions)
+    except ValueError as error:
+        return answers.wrong_setting(str(error))
     change = await call.pipeline.change_of(call.repository, call.intent.number)
     settings = change.configuration.settings
-    names = tuple(dict.fromkeys(request.gpu.id for request in gpus)) or settings.gpus
-    most = max((request.count for request in gpus), default=1)
-    overrides = {"world_size": str(most)} if most > 1 else {}
+    names = tuple(dict.fromkeys(request.gpu.id for request in asked.gpus)) or settings.gpus
+    most = max((request.count for request in asked.gpus), default=1)
+    overrides = ({"world_size": str(most)} if most > 1 else {}) | asked.overrides
     try:
         found = await call.pipeline.analyst.estimate(change.sides, change.files, settings, names, overrides)
     except AnalysisBroken as error:
-        return messages.estimate_broken(str(error))
-    return messages.estimate_answer(found.report, found.script)
+        return answers.estimate_broken(str(error))
+    return answers.estimate(found.report, found.script, overrides)
 
 
 def gpus_named(words: tuple[str, ...]) -> tuple[GpuRequest, ...]:
@@ -43,5 +68,9 @@ def gpus_named(words: tuple[str, ...]) -> tuple[GpuRequest, ...]:
 
 
 command = SlashCommand(
-    "estimate", "/preflight estimate a100", "estimates the peak memory, on a GPU where one is named", run
+    "estimate",
+    "/preflight estimate [GPU ...] [KEY=VALUE ...]",
+    "estimates the peak memory, as in `estimate 8xh100 batch_size=8 precision=amp-bf16`",
+    run,
+    aliases=("memory",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot import messages
+from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
 
 
@@ -10,7 +10,7 @@ def make(others: tuple[SlashCommand, ...]) -> SlashCommand:
     """Return the command that lists `others` and itself."""
 
     async def run(call: Call) -> str:
-        return messages.usage([(command.form, command.meaning) for command in (itself, *others)])
+        return answers.usage([(command.form, command.meaning) for command in (itself, *others)])
 
     itself = SlashCommand("help", "/preflight help", "shows this table", run)
     return itself

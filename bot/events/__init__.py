@@ -15,6 +15,7 @@ from bot.events import (
     push,
     repository,
     review_comment,
+    review_thread,
 )
 
 router = routing.Router(
@@ -28,6 +29,7 @@ router = routing.Router(
     push.router,
     repository.router,
     review_comment.router,
+    review_thread.router,
 )
 
 EVENTS = frozenset(
@@ -42,6 +44,7 @@ EVENTS = frozenset(
         "ping",
         "pull_request",
         "pull_request_review_comment",
+        "pull_request_review_thread",
         "push",
         "repository",
     }

@@ -54,10 +54,17 @@ class PullRequestPayload(Payload):
         return "base" in self.changes
 
 
+class RequestedAction(GitHubObject):
+    """The button of a check run that somebody pressed."""
+
+    identifier: str = ""
+
+
 class CheckRunPayload(Payload):
     """Event `check_run`."""
 
     check_run: CheckRun
+    requested_action: RequestedAction | None = None
 
 
 class CheckSuite(GitHubObject):
@@ -88,12 +95,12 @@ class CommentObject(GitHubObject):
     body: str | None = ""
     user: Account | None = None
     performed_via_github_app: dict[str, Any] | None = None
+    in_reply_to_id: int | None = None
 
 
-class IssueCommentPayload(Payload):
-    """Event `issue_comment`."""
+class SpokenPayload(Payload):
+    """An event about a comment, in which a command may stand."""
 
-    issue: Issue
     comment: CommentObject
     changes: dict[str, Any] = Field(default_factory=dict)
 
@@ -104,6 +111,12 @@ class IssueCommentPayload(Payload):
         return str(change.get("from") or "") if isinstance(change, dict) else None
 
 
+class IssueCommentPayload(SpokenPayload):
+    """Event `issue_comment`."""
+
+    issue: Issue
+
+
 class NumberedPull(GitHubObject):
     """The pull request of a review comment, as far as a command needs it."""
 
@@ -111,10 +124,22 @@ class NumberedPull(GitHubObject):
     user: Account | None = None
 
 
-class ReviewCommentPayload(Payload):
+class ReviewCommentPayload(SpokenPayload):
     """Event `pull_request_review_comment`."""
 
-    comment: CommentObject
+    pull_request: NumberedPull
+
+
+class ThreadObject(GitHubObject):
+    """A thread of a review, its first comment first."""
+
+    comments: tuple[CommentObject, ...] = ()
+
+
+class ReviewThreadPayload(Payload):
+    """Event `pull_request_review_thread`."""
+
+    thread: ThreadObject
     pull_request: NumberedPull
 
 

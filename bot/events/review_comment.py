@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gidgethub import routing, sansio
 
-from bot.commands.parsing import find_command
 from bot.events.desk import Desk
 from bot.events.payloads import ReviewCommentPayload
 from bot.events.spoken import accept_command
@@ -13,11 +12,9 @@ router = routing.Router()
 
 
 @router.register("pull_request_review_comment", action="created")
+@router.register("pull_request_review_comment", action="edited")
 async def run_command(event: sansio.Event, desk: Desk) -> None:
-    """Run the command of a new review comment. The answer goes into the conversation, where everyone sees it."""
+    """Run the command of a review comment. The answer goes into the conversation, where everyone sees it."""
     payload = ReviewCommentPayload.read(event.data)
     pull = payload.pull_request
-    command = find_command(payload.comment.body or "")
-    await accept_command(
-        event, desk, payload, payload.comment, command, number=pull.number, author=pull.user, in_thread=True
-    )
+    await accept_command(event, desk, payload, number=pull.number, author=pull.user, in_thread=True)

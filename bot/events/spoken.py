@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gidgethub import sansio
 
-from bot.commands.parsing import Command
+from bot.commands.parsing import find_command
 from bot.events.desk import Desk
-from bot.events.payloads import CommentObject, Payload
+from bot.events.payloads import SpokenPayload
 from bot.github.models import Account
 from bot.intents import CommandIntent
 
@@ -14,16 +14,22 @@ from bot.intents import CommandIntent
 async def accept_command(
     event: sansio.Event,
     desk: Desk,
-    payload: Payload,
-    comment: CommentObject,
-    command: Command | None,
+    payload: SpokenPayload,
     *,
     number: int,
     author: Account | None,
     in_thread: bool = False,
 ) -> None:
-    """Store the command as a job, unless a program wrote it; `author` opened the pull request."""
-    person = payload.sender
+    """Store the command of a comment as a job, unless a program wrote it; `author` opened the pull request.
+
+    An edit counts where it brought the command in or changed it.
+    """
+    comment, person = payload.comment, payload.sender
+    command = find_command(comment.body or "")
+    if payload.action == "edited":
+        before = payload.former_body
+        if before is None or command == find_command(before):
+            return
     if command is None or payload.key is None or person is None:
         return
     by_a_program = comment.performed_via_github_app is not None
@@ -35,6 +41,7 @@ async def accept_command(
         number=number,
         comment_id=comment.id,
         in_thread=in_thread,
+        reply_to=comment.in_reply_to_id,
         login=person.login,
         is_author=author is not None and author.id == person.id,
         command=command.name,

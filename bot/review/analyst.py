@@ -22,6 +22,9 @@ from engine.kept import FolderStore
 from engine.project import Project
 from engine.review import review
 
+MOST_CANDIDATES = 200
+"""Comments proposed: which of them are new, and how many are said at a time, is decided where it is known what was said
+before."""
 _STATUSES = frozenset(get_args(Status))
 
 
@@ -42,6 +45,7 @@ def analyse(request: Request) -> ReviewReport:
         settings=request.settings,
         gpus=request.gpus,
         store=FolderStore(Path(request.results_folder)) if request.results_folder else None,
+        most_comments=MOST_CANDIDATES,
     )
 
 

@@ -20,11 +20,13 @@ from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
 from bot.intents import RepositoryKey, ReviewIntent, external_id
 from bot.messages import Skipped
+from bot.remembered import Remembered
 from bot.review import plan as planning
 from bot.review import publishing
 from bot.review.analysis import AnalysisBroken, Analyst
 from bot.review.anchors import Anchors
 from bot.review.configuration import Configurations
+from bot.review.dismissals import consider
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
 from bot.review.stages import Analysed, Done, Loaded, Published
@@ -62,6 +64,7 @@ class ReviewPipeline:
         github: GitHub,
         analyst: Analyst,
         configurations: Configurations,
+        remembered: Remembered,
         clock: Clock,
         *,
         check_name: str,
@@ -69,7 +72,8 @@ class ReviewPipeline:
         self.github = github
         self.analyst = analyst
         self.check_name = check_name
-        self._configurations = configurations
+        self.configurations = configurations
+        self.remembered = remembered
         self._clock = clock
         self._blobs = Blobs()
 
@@ -132,6 +136,7 @@ class ReviewPipeline:
             external_id=mark,
             runs=runs,
         )
+        paused = not intent.by_person and await self.remembered.paused_by(key, pull.number) is not None
         return Loaded(
             owner=repository.owner,
             name=repository.name,
@@ -144,6 +149,7 @@ class ReviewPipeline:
             labels=tuple(label.name for label in pull.labels),
             draft=bool(pull.draft),
             by_bot=pull.user is not None and pull.user.is_bot,
+            paused=paused,
         )
 
     async def _present(self, repository: Repository, intent: ReviewIntent) -> PullRequest:
@@ -157,11 +163,11 @@ class ReviewPipeline:
 
     async def _analyse(self, key: RepositoryKey, loaded: Loaded) -> Analysed:
         repository = self._repository(key, loaded)
-        configuration = await self._configurations.load(repository, loaded.base_ref)
+        configuration = await self.configurations.load(repository, loaded.base_ref)
         settings = configuration.settings
-        skipped = skip_reason(loaded, settings)
+        skipped: Skipped | None = "paused" if loaded.paused else skip_reason(loaded, settings)
         problems = [str(problem) for problem in configuration.problems]
-        if skipped in ("label", "title"):
+        if skipped in ("label", "title", "paused"):
             return Analysed(skipped=skipped, text=_text(problems))
         files = await repository.files(loaded.number)
         if not concerns_training(files):
@@ -171,7 +177,9 @@ class ReviewPipeline:
             analysis = await self.analyst.review(change.sides, files, settings)
         except AnalysisBroken as error:
             return Analysed(broken=str(error), text=_text(problems))
-        report = analysis.report
+        dismissals = await self.remembered.dismissed(key, loaded.number)
+        considered = consider(analysis.report, dismissals, settings)
+        report = considered.report
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
         return Analysed(
@@ -186,6 +194,8 @@ class ReviewPipeline:
                 capped_files=len(files) >= FILES_CAP,
             ),
             most_comments=settings.max_comments,
+            silent=considered.silent,
+            ignorable=settings.ignore_button and bool(report.introduced),
         )
 
     async def read_change(
@@ -212,7 +222,7 @@ class ReviewPipeline:
         if analysed.report is None or analysed.skipped is not None:
             return Published()
         said = await self._said(repository, loaded.number)
-        wanted = planning.plan(analysed.report, said, analysed.most_comments)
+        wanted = planning.plan(analysed.report, said, analysed.most_comments, analysed.silent)
         posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
         folded = await publishing.fold_outdated(repository, wanted)
         fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
@@ -264,6 +274,7 @@ class ReviewPipeline:
             summary=summary,
             text=analysed.text,
             annotations=report.annotations,
+            ignorable=analysed.ignorable,
         )
         return Done()
 
@@ -278,7 +289,7 @@ class ReviewPipeline:
         """Fetch both sides of a pull request for a command."""
         pull = await repository.pull(number)
         loaded = Loaded(number=number, head_sha=pull.head.sha, base_sha=pull.base.sha, base_ref=pull.base.ref)
-        configuration = await self._configurations.load(repository, pull.base.ref)
+        configuration = await self.configurations.load(repository, pull.base.ref)
         return await self.read_change(repository, loaded, await repository.files(number), configuration)
 
 

@@ -88,9 +88,9 @@ def _by_app(comment: IssueComment, slug: str, app_id: int) -> bool:
     return is_own(author, slug)
 
 
-def plan(report: ReviewReport, said: Said, limit: int) -> Plan:
-    """Choose new comments, and the own ones that became stale."""
-    known = said.fingerprints
+def plan(report: ReviewReport, said: Said, limit: int, silent: Iterable[str] = ()) -> Plan:
+    """Choose new comments, and the own ones that became stale. The `silent` findings get none."""
+    known = said.fingerprints | frozenset(silent)
     fresh = [comment for comment in report.review_comments if comment.fingerprint not in known]
     chosen = fresh[:limit]
     commented = {comment.fingerprint for comment in chosen}
@@ -168,7 +168,7 @@ def comment_fields(comment: ReviewComment) -> Mapping[str, Any]:
 
 def annotation_fields(annotation: Annotation) -> Mapping[str, Any]:
     """Return an annotation as GitHub takes it."""
-    fields = annotation.model_dump(exclude_none=True)
+    fields = annotation.model_dump(exclude_none=True, exclude={"fingerprint"})
     if annotation.start_line != annotation.end_line:
         fields.pop("start_column", None)
         fields.pop("end_column", None)

@@ -111,6 +111,7 @@ async def complete_check(
     summary: str,
     text: str | None = None,
     annotations: Sequence[Annotation] = (),
+    ignorable: bool = False,
 ) -> None:
     """Complete a check run, its annotations in as many requests as it takes.
 
@@ -123,7 +124,12 @@ async def complete_check(
     def output(part: Sequence[Any]) -> dict[str, Any]:
         return Output(title[: messages.TITLE_LIMIT], messages.cut(summary, messages.CHECK_LIMIT), text, part).body()
 
-    ending = {"status": "completed", "conclusion": conclusion, "completed_at": _moment(clock)}
+    ending = {
+        "status": "completed",
+        "conclusion": conclusion,
+        "completed_at": _moment(clock),
+        "actions": messages.check_actions(ignorable),
+    }
     try:
         while len(rest) > ANNOTATIONS_AT_ONCE:
             await repository.update_check_run(run_id, output=output(rest[:ANNOTATIONS_AT_ONCE]))

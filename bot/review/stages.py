@@ -30,6 +30,7 @@ class Loaded(_Stage):
     labels: tuple[str, ...] = ()
     draft: bool = False
     by_bot: bool = False
+    paused: bool = False
 
 
 class Analysed(_Stage):
@@ -43,6 +44,10 @@ class Analysed(_Stage):
     text: str | None = None
     """What was not looked at, and what is wrong with the configuration."""
     most_comments: int = 0
+    silent: tuple[str, ...] = ()
+    """Fingerprints of findings that people dismissed: no comments on them."""
+    ignorable: bool = False
+    """Whether the check run offers to ignore its findings."""
 
 
 class Published(_Stage):

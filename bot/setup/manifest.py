@@ -43,8 +43,7 @@ FILE = _read()
 PERMISSIONS = FILE.default_permissions
 """`contents: write`, which people refuse with reason, is not among them."""
 EVENTS = FILE.default_events
-"""Events about installations come without a subscription. What people resolved is read from GitHub at each review, so
-the event on review threads is not asked for."""
+"""Events about installations come without a subscription."""
 
 
 class HookAttributes(BaseModel):

@@ -176,6 +176,7 @@ def _annotation(finding: Finding, head: Project) -> Annotation:
         title=f"{finding.name} ({finding.rule})"[:MAX_TITLE],
         message=(place + finding.message)[:MAX_MESSAGE],
         raw_details="\n".join(details)[:MAX_MESSAGE] or None,
+        fingerprint=finding.fingerprint,
     )
 
 

@@ -12,11 +12,13 @@ import aiohttp
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from bot.database import create_engine
 from bot.github.connection import GitHub
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.github.models import ChangedFile
 from bot.handler import JobHandler
 from bot.intents import Intent, RepositoryKey, ReviewIntent
+from bot.remembered import Remembered
 from bot.review.analysis import Analysis, AnalysisBroken
 from bot.review.configuration import Configurations
 from bot.review.exchange import Estimate
@@ -141,6 +143,7 @@ class FakeAnalyst:
                     annotation_level="failure",
                     title=each.name,
                     message=each.message,
+                    fingerprint=each.fingerprint,
                 )
                 for each in introduced
             ),
@@ -252,7 +255,8 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
             clock=clock,
         )
         analyst = FakeAnalyst()
-        pipeline = ReviewPipeline(connection, analyst, Configurations(clock), clock, check_name="Preflight")
+        remembered = Remembered(create_engine(f"sqlite:///{tmp_path / 'remembered.sqlite3'}"), clock)
+        pipeline = ReviewPipeline(connection, analyst, Configurations(clock), remembered, clock, check_name="Preflight")
         accepted: list[tuple[str, Intent]] = []
 
         async def accept(job_id: str, intent: Intent) -> None:

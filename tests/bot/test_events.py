@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 from gidgethub import sansio
 
+from bot import messages
 from bot.events import router
-from bot.intents import CommandIntent, Intent, MergeGroupIntent, RerunIntent, ReviewIntent
+from bot.intents import (
+    CommandIntent,
+    IgnoreIntent,
+    Intent,
+    MergeGroupIntent,
+    RerunIntent,
+    ReviewIntent,
+    ThreadIntent,
+)
 from tests.bot import payloads
 
 
@@ -85,6 +94,37 @@ async def test_rerun_leads_back_to_the_pull_request_by_our_own_mark() -> None:
     assert not (await told("check_run", payloads.check_run("created", "500#12"))).intents
 
 
+async def test_the_buttons_of_a_check() -> None:
+    def pressed(identifier: str, external_id: str = "500#12") -> dict[str, Any]:
+        data = payloads.check_run("requested_action", external_id)
+        return {**data, "requested_action": {"identifier": identifier}}
+
+    (again,) = (await told("check_run", pressed(messages.RERUN_ACTION))).intents
+    (ignore,) = (await told("check_run", pressed(messages.IGNORE_ACTION))).intents
+
+    assert isinstance(again, ReviewIntent)
+    assert again.by_person
+    assert isinstance(ignore, IgnoreIntent)
+    assert (ignore.number, ignore.head_sha, ignore.login) == (12, payloads.HEAD, "octocat")
+    assert not (await told("check_run", pressed(messages.IGNORE_ACTION, "501#12"))).intents
+    assert not (await told("check_run", pressed("somebody else's"))).intents
+
+
+@pytest.mark.parametrize("action", ["resolved", "unresolved"])
+async def test_threads_that_people_resolve_are_remembered(action: str) -> None:
+    bot = payloads.account("preflight[bot]", kind="Bot")
+    first, reply = {"id": 30, "body": "a finding", "user": bot}, {"id": 34, "body": "no", "user": payloads.account()}
+    data = payloads.payload(action, pull_request={"number": 3}, thread={"node_id": "T", "comments": [first, reply]})
+
+    (intent,) = (await told("pull_request_review_thread", data)).intents
+
+    assert isinstance(intent, ThreadIntent)
+    assert (intent.number, intent.comment_id, intent.resolved) == (3, 30, action == "resolved")
+    assert not (await told("pull_request_review_thread", {**data, "sender": bot})).intents
+    people = {**data, "thread": {"node_id": "T", "comments": [reply]}}
+    assert not (await told("pull_request_review_thread", people)).intents
+
+
 async def test_rerun_of_all_checks_goes_by_the_commit() -> None:
     suite = {"id": 1, "head_sha": payloads.HEAD, "pull_requests": []}
     (intent,) = (await told("check_suite", payloads.payload("rerequested", check_suite=suite))).intents
@@ -113,8 +153,10 @@ async def test_a_command_is_taken_from_a_review_thread() -> None:
     assert isinstance(intent, CommandIntent)
     assert (intent.command, intent.number, intent.comment_id, intent.in_thread) == ("review", 3, 34, True)
     assert not (await told("pull_request_review_comment", payloads.reply("why is that?"))).intents
-    edited = payloads.reply("/preflight review", action="edited")
-    assert not (await told("pull_request_review_comment", edited)).intents
+    edited = payloads.reply("/preflight review", action="edited", changes={"body": {"from": "hello"}})
+    assert (await told("pull_request_review_comment", edited)).intents
+    same = payloads.reply("/preflight review", action="edited", changes={"body": {"from": "/preflight review, please"}})
+    assert (await told("pull_request_review_comment", same)).intents
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ async def test_a_file_of_five_megabytes_is_named_and_the_rest_reviewed(bench: Be
     await bench.review(pull)
 
     (check,) = bench.github.checks
-    assert check.conclusion == "failure"
+    assert check.conclusion == "neutral"
     assert f"`{name}`" in (check.text or "")
     assert {annotation["path"] for annotation in check.annotations} == {"train.py"}
 
@@ -100,7 +100,7 @@ async def test_names_and_texts_of_a_repository_stay_text_wherever_they_are_shown
     await bench.review(pull)
 
     (check,) = bench.github.checks
-    assert check.conclusion == "failure"
+    assert check.conclusion == "neutral"
     assert {annotation["path"] for annotation in check.annotations} >= set(HOSTILE_NAMES)
     comments = [comment.body for comment in bench.github.comments]
     comments += [comment.body for comment in bench.github.review_comments]

@@ -247,6 +247,6 @@ async def test_the_command_with_the_real_engine(tmp_path: Path, apart: bool) -> 
         await until(lambda: concluded(at.github))
 
         (check,) = at.github.checks
-        assert check.conclusion == "failure", check.summary
+        assert check.conclusion == "neutral", check.summary
         assert "zero-grad" in str(check.annotations)
         assert len(at.github.comments) == 1

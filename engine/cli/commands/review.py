@@ -61,4 +61,4 @@ def run(arguments: argparse.Namespace) -> int:
         from engine.cli.formats.review import print_review
 
         print_review(report, head)
-    return 1 if report.conclusion == "failure" else 0
+    return int(settings.fails(finding.severity for finding in report.introduced))

@@ -45,6 +45,26 @@ def test_broken_files_leave_the_defaults() -> None:
         assert loaded.settings == Settings() and loaded.problems
 
 
+def test_findings_fail_a_check_only_behind_a_gate() -> None:
+    advisory, gated = Settings(), Settings(gate="warning")
+
+    assert advisory.conclude(["error"], incomplete=False) == "neutral"
+    assert advisory.conclude(["note"], incomplete=False) == "success"
+    assert advisory.conclude([], incomplete=True) == "neutral"
+    assert gated.conclude(["note", "warning"], incomplete=True) == "failure"
+    assert gated.conclude(["note"], incomplete=False) == "success"
+
+
+def test_every_setting_carries_the_place_it_was_read_from() -> None:
+    project = Project.from_mapping({".github/preflight.yml": "\nmemory: false\nmax-comments: 90\n"})
+    loaded = load_settings(project, organisation_yaml="memory: true\ngpus: [t4]\n")
+
+    assert {name: str(origin) for name, origin in loaded.origins.items()} == {
+        "memory": ".github/preflight.yml:2",
+        "gpus": "organisation:.github/preflight.yml:2",
+    }
+
+
 def test_pyproject_and_the_order_of_places() -> None:
     pyproject = '[tool.other]\nx = 1\n[tool.preflight]\nignore = ["PF1"]\nmemory = false\nwrong = 1\n'
     loaded = load_settings(Project.from_mapping({"pyproject.toml": pyproject}))
