@@ -12,6 +12,7 @@ from engine.findings import (
     Target,
 )
 from engine.memory.cells import notes_in_cells, settings_in_cells
+from engine.memory.choosing import cheapest_that_fits
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
@@ -19,13 +20,16 @@ from engine.memory.occupancy import memory_of, target_of
 from engine.memory.overrides import checked, shown
 from engine.memory.savings import Found, rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
-from hardware_catalog import Gpu, UnknownGPU, find_gpu, names_no_gpu, usable_bytes
+from hardware_catalog import Gpu, UnknownGPU, cheapest_rental, find_gpu, names_no_gpu, usable_bytes
 
 if TYPE_CHECKING:
     from engine.project import Project
 
 DEFAULT_GPU = "a100-80gb"
 """Whose kernels and workspaces are taken where no GPU is named."""
+
+AUTO = "auto"
+"""What stands among the GPUs for the cheapest device for rent that the run fits."""
 
 Task = Literal["train", "inference", "generate", "unknown"]
 Confidence = Literal["high", "medium", "low", "unknown"]
@@ -44,11 +48,11 @@ def estimate(
 ) -> EstimateReport:
     """Follow `script` in `project` and report its peak on one device.
 
-    `overrides` are `--set key=value` pairs; `fetch_config(name)` may supply a model's configuration that is not in
-    the catalogue. Raises UnknownGPU for a GPU name that the catalogue lacks and ValueError for an override that is
-    none; everything else becomes a note.
+    Among `gpus`, `auto` stands for the cheapest device for rent that the run fits. `overrides` are `--set key=value`
+    pairs; `fetch_config(name)` may supply a model's configuration that is not in the catalogue. Raises UnknownGPU for a
+    GPU name that the catalogue lacks and ValueError for an override that is none; everything else becomes a note.
     """
-    devices = [find_gpu(name) for name in gpus if not names_no_gpu(name)]
+    devices = [find_gpu(name) for name in gpus if name != AUTO and not names_no_gpu(name)]
     notes: list[str] = []
     try:
         launch = plan(project, script)
@@ -69,6 +73,10 @@ def estimate(
         seconds=seconds,
         fetch_config=fetch_config,
     )
+    if AUTO in gpus:
+        devices, run, note = _with_cheapest(project, launch, run, devices, first, overrides, seconds, fetch_config)
+        notes = [note]
+        first = devices[0] if devices else first
     return report(
         project,
         launch,
@@ -81,6 +89,61 @@ def estimate(
         seconds=seconds,
         fetch_config=fetch_config,
     )
+
+
+def _with_cheapest(
+    project: Project,
+    launch: Launch,
+    run: Outcome,
+    devices: Sequence[Gpu],
+    first: Gpu,
+    overrides: Mapping[str, str],
+    seconds: float,
+    fetch_config: FetchConfig | None,
+) -> tuple[list[Gpu], Outcome, str]:
+    """The devices with the cheapest that the run fits, the run of the first of them, and what is said of it."""
+    if not run.complete:
+        return [*devices], run, "which device it fits is not known"
+
+    def again(gpu: Gpu) -> Outcome:
+        if devices:
+            # All devices of a report are judged by one run, that of the first named.
+            return run
+        return shadow_run(
+            project,
+            launch,
+            architecture=gpu.kernels,
+            overrides=overrides,
+            seconds=seconds,
+            fetch_config=fetch_config,
+        )
+
+    found = cheapest_that_fits(run, first.kernels, evidence_of(project, launch, run, overrides), again)
+    if found is None:
+        return [*devices], run, "no device with a published price surely holds it"
+    rental, own = found
+    number = f"{rental.instances} × " if rental.instances > 1 else ""
+    told = (
+        f"the cheapest device for rent that it fits: {rental.gpu.name}, {number}{rental.instance.id} at "
+        f"${rental.usd_per_hour:,.2f} an hour ({rental.instance.price_date or 'undated'})"
+    )
+    chosen = [*devices] if rental.gpu in devices else [*devices, rental.gpu]
+    return chosen, own, told
+
+
+def evidence_of(project: Project, launch: Launch, run: Outcome, overrides: Mapping[str, str]) -> str:
+    """The class of evidence that a finished run rests on: it decides how wide its range is."""
+    settings, _ = shown(configuration(project, launch, run), overrides)
+    sharding = settings.get("sharding")
+    return class_of(confidence_of(run), run.notes, sharding.value if sharding is not None else None)
+
+
+def priced(target: Target, devices: int) -> Target:
+    """The target with the cheapest published price of as many devices as the run uses."""
+    rental = cheapest_rental(find_gpu(target.gpu), max(1, devices))
+    if rental is None:
+        return target
+    return target.model_copy(update={"usd_per_hour": round(rental.usd_per_hour, 4), "instance": rental.instance.id})
 
 
 def with_note(launch: Launch, note: str | None) -> Launch:
@@ -141,7 +204,7 @@ def report(
     sharding = settings.get("sharding")
     evidence = class_of(confidence, run.notes, sharding.value if sharding is not None else None)
     memory = memory_of(run, first, run.world_size, evidence)
-    targets = tuple(target_of(run, gpu, run.world_size, evidence) for gpu in devices)
+    targets = tuple(priced(target_of(run, gpu, run.world_size, evidence), run.world_size) for gpu in devices)
     found = (
         rank_savings(
             project, launch, run, memory, devices, first, overrides, seconds=seconds, fetch_config=fetch_config

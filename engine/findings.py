@@ -147,11 +147,14 @@ class Memory(Contract):
 
 
 class Target(Contract):
-    """Verdict for one GPU."""
+    """Verdict for one GPU. `usd_per_hour` is the cheapest published price of as many as the run uses, `instance` what
+    is rented for it; both null where none is known."""
 
     gpu: str
     usable_bytes: int
     verdict: Verdict
+    usd_per_hour: float | None = None
+    instance: str | None = None
 
 
 class Saving(Contract):

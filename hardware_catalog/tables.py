@@ -1,4 +1,4 @@
-"""Reads the catalogue's own tables: TOML of the plainest kind, which the general parser takes fifteen times as long for.
+"""Reads the catalogue's own tables: TOML of the plainest kind, which the general parser is slow at.
 
 In `[[table]]` blocks of one `key = value` a line, strings in double quotes, numbers, truth values and arrays are
 written alike in TOML and JSON. A text with anything else in it goes to the general parser.

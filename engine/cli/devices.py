@@ -26,14 +26,14 @@ def devices_here() -> tuple[str, ...]:
     return names
 
 
-def add_gpus(parser: argparse.ArgumentParser) -> None:
-    """`--gpu NAME`, repeatable."""
+def add_gpus(parser: argparse.ArgumentParser, *, more: str = "") -> None:
+    """`--gpu NAME`, repeatable. `more` is what else it takes, for the help text."""
     parser.add_argument(
         "--gpu",
         action="append",
         default=[],
         metavar="NAME",
-        help="a device the run has to fit, or `here` for those of this machine; may be repeated",
+        help=f"a device the run has to fit, `here` for those of this machine{more}; may be repeated",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from engine.project import Project
 
 GIB = 1 << 30
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What XML can not hold."""
 
 # One colour a category, from a palette that stays apart for colour-blind readers.
 COLOURS = {
@@ -37,7 +40,8 @@ COLOURS = {
     "workspace": "#999933",
     "other": "#555555",
 }
-PLOT_WIDTH, PLOT_HEIGHT, MARGIN = 960, 360, 48
+PLOT_WIDTH, PLOT_HEIGHT, MARGIN = 960, 360, 64
+GRID_LINES = 4
 # More points than pixels only make the file larger.
 POINTS = 1200
 
@@ -111,9 +115,11 @@ def as_json(curve: Sequence[Sample]) -> str:
 
 
 def as_svg(curve: Sequence[Sample], title: str = "") -> str:
-    """A stacked area plot of the curve, with the reserved bytes as a line above it."""
+    """A stacked area plot of the curve, with the reserved bytes as a dashed line above it."""
+    size = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif" font-size="12">'
     if not curve:
-        return f'<svg xmlns="http://www.w3.org/2000/svg" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}"/>'
+        return f"{start}</svg>"
     top = max(max(s.allocated, s.reserved) for s in curve) or 1
     span = max(1, len(curve) - 1)
 
@@ -123,29 +129,39 @@ def as_svg(curve: Sequence[Sample], title: str = "") -> str:
     def y(value: int) -> float:
         return PLOT_HEIGHT - MARGIN - value / top * (PLOT_HEIGHT - 2 * MARGIN)
 
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}" '
-        f'font-family="sans-serif" font-size="12">',
-        f'<text x="{MARGIN}" y="20">{escape(title)}</text>',
-        f'<text x="{MARGIN}" y="{MARGIN - 6}">{top / GIB:.2f} GiB</text>',
-    ]
+    shown = escape(_CONTROL.sub("\ufffd", title))
+    parts = [start, f"<title>{shown}</title>", f'<text x="{MARGIN}" y="20" font-weight="bold">{shown}</text>']
+    parts += [_grid_line(y(top * part // GRID_LINES), top * part // GRID_LINES) for part in range(GRID_LINES + 1)]
     below = [0] * len(curve)
-    legend = MARGIN
+    legend = float(MARGIN)
     for position, name in enumerate(CATEGORIES):
         above = [low + s.live[position] for low, s in zip(below, curve, strict=True)]
         if above == below:
             continue
+        most = max(s.live[position] for s in curve)
         upper = " ".join(f"{x(n):.1f},{y(v):.1f}" for n, v in enumerate(above))
         lower = " ".join(f"{x(n):.1f},{y(v):.1f}" for n, v in reversed(list(enumerate(below))))
-        parts.append(f'<polygon points="{upper} {lower}" fill="{COLOURS[name]}"/>')
-        parts.append(f'<rect x="{legend}" y="{PLOT_HEIGHT - 22}" width="10" height="10" fill="{COLOURS[name]}"/>')
-        parts.append(f'<text x="{legend + 14}" y="{PLOT_HEIGHT - 13}">{name}</text>')
-        legend += 24 + 7 * len(name)
+        label = name.replace("_", " ")
+        tip = f"<title>{label}: at most {_size(most)}</title>"
+        parts.append(f'<polygon points="{upper} {lower}" fill="{COLOURS[name]}">{tip}</polygon>')
+        parts.append(f'<rect x="{legend:.0f}" y="{PLOT_HEIGHT - 22}" width="10" height="10" fill="{COLOURS[name]}"/>')
+        parts.append(f'<text x="{legend + 14:.0f}" y="{PLOT_HEIGHT - 13}">{label}</text>')
+        legend += 32 + 6.5 * len(label)
         below = above
     line = " ".join(f"{x(n):.1f},{y(s.reserved):.1f}" for n, s in enumerate(curve))
     parts.append(f'<polyline points="{line}" fill="none" stroke="#000" stroke-dasharray="4 3"/>')
-    parts.append("</svg>")
+    parts.append(f'<text x="{legend:.0f}" y="{PLOT_HEIGHT - 13}">- - reserved</text></svg>')
     return "\n".join(parts)
+
+
+def _grid_line(height: float, value: int) -> str:
+    """A line across the plot with its size at the left."""
+    line = f'<line x1="{MARGIN}" x2="{PLOT_WIDTH - MARGIN}" y1="{height:.1f}" y2="{height:.1f}" stroke="#ddd"/>'
+    return f'{line}<text x="{MARGIN - 6}" y="{height + 4:.1f}" text-anchor="end" font-size="11">{_size(value)}</text>'
+
+
+def _size(number: int) -> str:
+    return f"{number / GIB:.1f} GiB" if number >= GIB or not number else f"{number / (1 << 20):.0f} MiB"
 
 
 def as_snapshot(events: Sequence[Event]) -> bytes:

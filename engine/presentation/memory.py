@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.findings import ByteRange, EstimateReport, Saving, Setting, SmallerDevice
+from engine.findings import ByteRange, EstimateReport, Saving, Setting, SmallerDevice, Target
 from engine.presentation.markdown import code_span, escape, table
+from engine.presentation.renting import rent_in_words
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -73,6 +74,11 @@ def show_verdict(verdict: str) -> str:
     return f"{_VERDICT_MARKS[verdict]} {VERDICT_WORDS[verdict]}"
 
 
+def show_price(usd_per_hour: float | None) -> str:
+    """`$1.29`; empty where no price is known."""
+    return "" if usd_per_hour is None else f"${usd_per_hour:,.2f}"
+
+
 def memory_change(script: str, base: EstimateReport | None, head: EstimateReport | None) -> str:
     """The section on memory of a review's summary; empty where neither side could be estimated."""
     shown = head if head is not None and head.memory is not None else None
@@ -100,8 +106,9 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
     )
     parts.append(table(headings, rows, right=range(1, len(headings))))
     if shown.targets:
-        verdicts = [f"{code_span(t.gpu)}: {show_verdict(t.verdict)}" for t in shown.targets]
-        parts.append("Per device: " + ", ".join(verdicts) + ".")
+        parts.append("Per device: " + ", ".join(_target(target) for target in shown.targets) + ".")
+    if rent := rent_in_words(before, shown):
+        parts.append(rent)
     changed = _changed_settings(before, shown)
     if changed:
         parts.append(changed)
@@ -115,6 +122,12 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         inside = "\n\n".join(part for part in basis if part)
         parts.append(f"<details>\n<summary>What this was computed from</summary>\n\n{inside}\n\n</details>")
     return "\n\n".join(parts)
+
+
+def _target(target: Target) -> str:
+    """A device with its verdict and what it costs."""
+    price = f" ({escape(show_price(target.usd_per_hour))} an hour)" if target.usd_per_hour is not None else ""
+    return f"{code_span(target.gpu)}: {show_verdict(target.verdict)}{price}"
 
 
 def _settings_table(report: EstimateReport) -> str:
@@ -208,9 +221,15 @@ def estimate_markdown(report: EstimateReport, script: str) -> str:
         )
     if report.targets:
         rows = [
-            [code_span(t.gpu, table=True), show_bytes(t.usable_bytes), show_verdict(t.verdict)] for t in report.targets
+            [
+                code_span(t.gpu, table=True),
+                show_bytes(t.usable_bytes),
+                show_verdict(t.verdict),
+                escape(show_price(t.usd_per_hour) or "-"),
+            ]
+            for t in report.targets
         ]
-        parts.append(table(["Device", "usable", "verdict"], rows, right=(1,)))
+        parts.append(table(["Device", "usable", "verdict", "rent an hour"], rows, right=(1, 3)))
     if report.savings:
         parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
     if report.smaller is not None and (words := smaller_device(report.smaller)):

@@ -12,7 +12,12 @@ from engine.cli.devices import add_gpus, known_gpus
 from engine.cli.usage import ROOT_MARKS, WrongUse
 
 if TYPE_CHECKING:
+    from engine.findings import EstimateReport
     from engine.project import Project
+    from hardware_catalog.allocator import Event
+
+AUTO = "auto"
+"""What `--gpu` takes for the cheapest device for rent that the run fits."""
 
 FAILING = ("does-not-fit", "borderline", "unknown", "never")
 """What `--fail-on` takes: each verdict fails with those before it."""
@@ -22,6 +27,7 @@ COMMAND_LINE = "command-line.sh"
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
 EXAMPLES = (
     ("preflight estimate train.py --gpu a100-80gb", "peak memory, verdict and ranked savings"),
+    ("preflight estimate train.py --gpu auto", "the cheapest device for rent that it fits"),
     ("preflight estimate train.py --set batch_size=64 --set precision=amp-bf16", "the same with other settings"),
     (
         "preflight estimate --gpu here -- torchrun train.py --batch-size 8",
@@ -39,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="Python file, notebook, launch script or configuration file; or, after --, a whole command line",
     )
     parser.add_argument("--root", metavar="DIR", help="where the paths that it names are looked up")
-    add_gpus(parser)
+    add_gpus(parser, more=", `auto` for the cheapest for rent that it fits")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a setting"
     )
@@ -56,13 +62,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="also write the memory over time: .json, .svg, or .pickle for PyTorch's memory visualiser",
     )
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the memory over time as a picture")
+    parser.add_argument(
+        "--snapshot", metavar="FILE", type=Path, help="also write it as a snapshot for PyTorch's memory visualiser"
+    )
+    parser.add_argument("--html", metavar="FILE", type=Path, help="also write everything as one page")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Estimates and prints. Raises WrongUse."""
     overrides = parse_overrides(arguments.overrides)
-    gpus = known_gpus(arguments.gpu)
-    if arguments.fail_on != "never" and not gpus:
+    auto = AUTO in arguments.gpu
+    gpus = known_gpus([name for name in arguments.gpu if name != AUTO])
+    if arguments.fail_on != "never" and not gpus and not auto:
         raise WrongUse("--fail-on compares with a device: name one with --gpu")
     from engine.estimate import estimate
     from engine.project import Project
@@ -70,11 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     root, relative, sources = named(arguments.script, arguments.root)
     project = Project.from_folder(root).with_files(sources)
     try:
-        report = estimate(project, relative, gpus=gpus, overrides=overrides)
+        report = estimate(project, relative, gpus=(*gpus, AUTO) if auto else gpus, overrides=overrides)
     except ValueError as problem:
         raise WrongUse(str(problem)) from problem
-    if arguments.timeline is not None:
-        write_timeline(arguments.timeline, project, relative, gpus, overrides)
+    _write_files(arguments, project, relative, report, overrides)
     if arguments.format == "json":
         print(report.model_dump_json(indent=2))
     elif arguments.format == "markdown":
@@ -86,7 +97,44 @@ def run(arguments: argparse.Namespace) -> int:
 
         print_estimate(report, relative)
     failing = FAILING[: FAILING.index(arguments.fail_on) + 1] if arguments.fail_on != "never" else ()
-    return int(any(target.verdict in failing for target in report.targets))
+    none_found = auto and not report.targets and arguments.fail_on in ("borderline", "unknown")
+    return int(none_found or any(target.verdict in failing for target in report.targets))
+
+
+def _write_files(
+    arguments: argparse.Namespace,
+    project: Project,
+    script: str,
+    report: EstimateReport,
+    overrides: Mapping[str, str],
+) -> None:
+    """The files that were asked for beside the report; the run that they show is followed once. Raises WrongUse."""
+    pictures = [
+        (path, kind)
+        for path, kind in (
+            (arguments.timeline, arguments.timeline.suffix if arguments.timeline else ""),
+            (arguments.svg, ".svg"),
+            (arguments.snapshot, ".pickle"),
+        )
+        if path is not None
+    ]
+    if not pictures and arguments.html is None:
+        return
+    from engine.memory.timeline import rendered, samples
+
+    events = recorded(project, script, [target.gpu for target in report.targets], overrides)
+    if pictures and not events:
+        raise WrongUse(f"there is no memory over time to write: {' '.join(report.notes[:1])}")
+    try:
+        for path, kind in pictures:
+            path.write_bytes(rendered(events, kind, title=script))
+        if arguments.html is not None:
+            from engine.cli.formats.page import estimate_page
+
+            page = estimate_page(report, script, project, samples(events))
+            arguments.html.write_text(page, encoding="utf-8", errors="replace")
+    except (ValueError, OSError) as problem:
+        raise WrongUse(str(problem)) from problem
 
 
 def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, str]]:
@@ -105,20 +153,19 @@ def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, 
     return top, script.relative_to(top).as_posix(), {}
 
 
-def write_timeline(
-    target: Path, project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]
-) -> None:
-    """Writes the timeline of the first GPU named. Raises WrongUse."""
+def recorded(project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]) -> Sequence[Event]:
+    """Every allocation and release on the first of the devices; none where the script can not be launched."""
     from engine.estimate import DEFAULT_GPU
     from engine.memory.launch import CannotLaunch
-    from engine.memory.timeline import record, rendered
+    from engine.memory.timeline import record
     from hardware_catalog import find_gpu
 
     architecture = find_gpu(gpus[0] if gpus else DEFAULT_GPU).kernels
     try:
-        events = record(project, script, architecture=architecture, overrides=overrides)
-        target.write_bytes(rendered(events, target.suffix, title=script))
-    except (CannotLaunch, ValueError, OSError) as problem:
+        return record(project, script, architecture=architecture, overrides=overrides)
+    except CannotLaunch:
+        return ()
+    except ValueError as problem:
         raise WrongUse(str(problem)) from problem
 
 

@@ -31,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [{"code": r.code, "name": r.name, "severity": r.severity, "summary": r.summary} for r in rules]
         print(json.dumps(rows, indent=2))
         return 0
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from engine.cli.formats.terminal import output
     from engine.cli.formats.text import SEVERITY_STYLES
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -43,5 +43,5 @@ def run(arguments: argparse.Namespace) -> int:
     for rule in rules:
         severity = Text(rule.severity, SEVERITY_STYLES[rule.severity])
         table.add_row(rule.code, rule.name, severity, Text(rule.summary))
-    Console().print(table)
+    output().print(table)
     return 0

@@ -7,24 +7,26 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.cli.formats.plain import printable
+from engine.cli.formats.terminal import output
 from engine.findings import EstimateReport
 from engine.presentation.memory import (
     MAX_SAVINGS,
     VERDICT_WORDS,
     show_bytes,
     show_origin,
+    show_price,
     show_range,
     show_setting,
     smaller_device,
 )
 
-_VERDICT_STYLES = {"fits": "green", "borderline": "yellow", "does-not-fit": "bold red", "unknown": "magenta"}
+VERDICT_STYLES = {"fits": "green", "borderline": "yellow", "does-not-fit": "bold red", "unknown": "magenta"}
 _BAR = 32
 
 
 def print_estimate(report: EstimateReport, script: str, console: Console | None = None) -> None:
     """The peak, what it is made of, where it fits, what would save, and what it was read from."""
-    console = console or Console(soft_wrap=True, highlight=False)
+    console = console or output()
     model = printable(report.model.name)
     if report.model.parameters is not None:
         model += f", {report.model.parameters:,} parameters"
@@ -70,10 +72,11 @@ def _print_memory(report: EstimateReport, console: Console) -> None:
 def _print_targets(report: EstimateReport, console: Console) -> None:
     if not report.targets:
         return
-    table = _table("Device", "usable", "verdict")
+    table = _table("Device", "usable", "verdict", "rent an hour")
     for target in report.targets:
-        verdict = Text(VERDICT_WORDS[target.verdict], _VERDICT_STYLES[target.verdict])
-        table.add_row(target.gpu, show_bytes(target.usable_bytes), verdict)
+        verdict = Text(VERDICT_WORDS[target.verdict], VERDICT_STYLES[target.verdict])
+        rent = f"{show_price(target.usd_per_hour)} {target.instance}" if target.instance else ""
+        table.add_row(target.gpu, show_bytes(target.usable_bytes), verdict, Text(rent, "dim"))
     console.print(table)
     console.print()
 
@@ -90,7 +93,7 @@ def _print_savings(report: EstimateReport, console: Console) -> None:
             show_bytes(saving.saves_bytes),
             show_bytes(saving.occupied_bytes),
             Text(printable(saving.cost), "dim"),
-            *(Text(VERDICT_WORDS[verdict], _VERDICT_STYLES[verdict]) for verdict in verdicts),
+            *(Text(VERDICT_WORDS[verdict], VERDICT_STYLES[verdict]) for verdict in verdicts),
         )
     console.print(table)
     console.print()

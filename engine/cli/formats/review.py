@@ -9,9 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.cli.formats.plain import count, printable
+from engine.cli.formats.terminal import output
 from engine.cli.formats.text import SEVERITY_STYLES, print_finding
 from engine.findings import ReviewReport
-from engine.presentation.memory import show_bytes, show_difference, show_range
+from engine.presentation.memory import VERDICT_WORDS, show_bytes, show_difference, show_price, show_range
+from engine.presentation.renting import rent_in_words
 from engine.project import Project
 from engine.replay import Replayed
 
@@ -20,7 +22,7 @@ _CONCLUSION_STYLES = {"success": "green", "neutral": "yellow", "failure": "bold 
 
 def print_review(report: ReviewReport, head: Project, console: Console | None = None) -> None:
     """What is new in full, what is fixed and what was there in a line each, memory before and after."""
-    console = console or Console(soft_wrap=True, highlight=False)
+    console = console or output()
     for finding in report.introduced:
         print_finding(finding, head, console)
     for finding in report.fixed:
@@ -46,12 +48,15 @@ def _print_memory(report: ReviewReport, console: Console) -> None:
         line += f", {show_difference(base.memory.occupied.expected, head.memory.occupied.expected)}"
     console.print(Text(line))
     for target in head.targets:
-        console.print(Text(f"  {target.gpu}: {target.verdict}"))
+        price = f", {show_price(target.usd_per_hour)} an hour" if target.usd_per_hour is not None else ""
+        console.print(Text(f"  {target.gpu}: {VERDICT_WORDS[target.verdict]}{price}"))
+    if rent := rent_in_words(base, head, str, str):
+        console.print(Text(rent))
 
 
 def print_replay(rows: Iterable[Replayed], console: Console | None = None) -> None:
     """One row a merge, and what they add up to."""
-    console = console or Console(highlight=False)
+    console = console or output()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Commit", no_wrap=True)
     table.add_column("Subject")

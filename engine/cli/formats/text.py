@@ -9,6 +9,7 @@ from rich.text import Text
 
 from engine.cli.formats.fixes import changed_lines
 from engine.cli.formats.plain import count, printable
+from engine.cli.formats.terminal import output
 from engine.findings import CheckReport, Finding
 from engine.fingerprints import place_order
 from engine.project import Module, Project, UnreadableFile
@@ -23,7 +24,7 @@ _WIDEST_LINE = 160
 
 def print_check(report: CheckReport, project: Project, console: Console | None = None) -> None:
     """Findings with their source lines and evidence, then what could not be read, then a summary."""
-    console = console or Console(soft_wrap=True, highlight=False)
+    console = console or output()
     for finding in sorted(report.findings, key=place_order):
         print_finding(finding, project, console)
     for failed in report.files.failed:

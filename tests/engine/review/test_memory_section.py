@@ -1,8 +1,11 @@
 """The part of a summary that speaks of memory: before and after, in words and in figures."""
 
+import re
+
 from engine.estimate import estimate
 from engine.findings import EstimateReport
 from engine.presentation.memory import memory_change, memory_in_words
+from engine.presentation.renting import rent_in_words
 from engine.project import Project
 
 SOURCE = """
@@ -35,3 +38,19 @@ def test_a_changed_setting_is_shown_with_its_place() -> None:
     text = memory_change("train.py", report(512), report(65536))
     assert "| batch\\_size | `512` | `65536` | `train.py:4` |" in text
     assert "What this was computed from" in text
+
+
+def test_what_a_change_costs_is_the_rent_of_the_cheapest_device_before_and_after() -> None:
+    small, large = report(512), report(65536)
+    costs = rent_in_words(small, large)
+    assert re.match(r"This change costs \\\$\d+\.\d\d an hour \(\+\d+ %\): the cheapest device for rent", costs)
+    assert "`t4`" not in costs.split(" to ")[-1]
+    assert rent_in_words(large, small).startswith("This change saves \\$")
+    assert rent_in_words(small, small) == ""
+    assert rent_in_words(None, small) == ""
+    assert costs in memory_change("train.py", small, large)
+    assert re.search(r"`t4`: ✅ fits \(\\\$\d+\.\d\d an hour\)", memory_change("train.py", large, small))
+
+
+def test_a_run_that_no_device_holds_any_more_is_said_to_be_so() -> None:
+    assert "no device with a published price surely holds it now" in rent_in_words(report(512), report(1 << 24))

@@ -1,0 +1,53 @@
+"""What a change costs or saves: the rent of the cheapest device that surely holds the run, before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.findings import EstimateReport
+from engine.presentation.markdown import code_span, escape
+from hardware_catalog import Gpu, Rental, cheapest_that, usable_bytes
+
+Words = Callable[[str], str]
+"""Makes a text fit for where it is shown."""
+
+
+def rent_in_words(
+    base: EstimateReport | None, head: EstimateReport, name: Words = code_span, text: Words = escape
+) -> str:
+    """One sentence, of Markdown by default; empty where the rent stays the same or nothing is known to compare."""
+    if base is None or base.memory is None or head.memory is None:
+        return ""
+    was, now = cheapest_for(base), cheapest_for(head)
+    if was is None or (now is not None and now.gpu == was.gpu and now.usd_per_hour == was.usd_per_hour):
+        return ""
+
+    def offer(rental: Rental) -> str:
+        number = f"{rental.instances} × " if rental.instances > 1 else ""
+        return f"{name(rental.gpu.id)} ({number}{name(rental.instance.id)}, {text(f'${rental.usd_per_hour:,.2f}')})"
+
+    if now is None:
+        return f"Before, {offer(was)} surely held it; no device with a published price surely holds it now."
+    difference = now.usd_per_hour - was.usd_per_hour
+    share = f" ({difference / was.usd_per_hour:+.0%})".replace("%", " %")
+    verb = "costs" if difference > 0 else "saves"
+    told = f"This change {verb} {text(f'${abs(difference):,.2f}')} an hour{share}"
+    return f"{told}: the cheapest device for rent that surely holds the run goes from {offer(was)} to {offer(now)}."
+
+
+def cheapest_for(report: EstimateReport) -> Rental | None:
+    """The cheapest rental of as many devices as the run uses, each with room for the upper end of the range.
+
+    A device that the report has a verdict of is taken at its word. None where none is enough or nothing is known.
+    """
+    if report.memory is None:
+        return None
+    high = report.memory.occupied.high
+    verdicts = {target.gpu: target.verdict for target in report.targets}
+
+    def holds(gpu: Gpu) -> bool:
+        return verdicts[gpu.id] == "fits" if gpu.id in verdicts else usable_bytes(gpu) >= high
+
+    size = report.configuration.get("world_size")
+    devices = size.value if size is not None and isinstance(size.value, int) else 1
+    return cheapest_that(holds, max(1, devices))
