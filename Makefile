@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports gates bench corpus calibrate judges pins installed clean
+.PHONY: demo test check lint types imports gates bench corpus calibrate judges pins installed stress clean
 
 demo: $(INSTALLED)
 	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
@@ -33,6 +33,9 @@ gates: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m tests.speed.bench
+
+stress: $(INSTALLED)
+	$(BIN)/python -m tests.stress $(NAMES)
 
 corpus: $(INSTALLED)
 	$(BIN)/python -m tests.corpus

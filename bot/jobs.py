@@ -12,15 +12,26 @@ import contextvars
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID, error
+from dbos import (
+    DBOS,
+    DBOSClient,
+    DBOSConfig,
+    DBOSPortableJSONSerializer,
+    EnqueueOptions,
+    SetEnqueueOptions,
+    SetWorkflowID,
+    error,
+)
 from pydantic import BaseModel, ValidationError
 
 from bot.database import Heartbeats
 from bot.github.errors import LimitedUntil, Unavailable
+from bot.intake import Intake
 from bot.intents import INTENT, Intent
 from bot.steps import Handler, Result, StepFailed
 
@@ -138,6 +149,15 @@ async def _apart(work: Coroutine[Any, Any, str]) -> str:
     return await asyncio.create_task(work, context=contextvars.Context())
 
 
+@dataclass(frozen=True)
+class _Accepted:
+    """A job to store."""
+
+    job_id: str
+    intent: Intent
+    delay_seconds: float
+
+
 class Jobs:
     """The queue of this process."""
 
@@ -159,6 +179,8 @@ class Jobs:
         self._retention = retention
         self._silent_worker_seconds = silent_worker_seconds
         self._heartbeats = Heartbeats(engine)
+        self._intake = Intake(engine, self._store)
+        self._client: DBOSClient | None = None
         self._keeper: asyncio.Task[None] | None = None
         self.ready = False
 
@@ -191,18 +213,32 @@ class Jobs:
             polling_interval_sec=0.25,
             on_conflict="always_update",
         )
+        self._client = DBOSClient(
+            system_database_engine=self._engine,
+            serializer=DBOSPortableJSONSerializer(),
+            application_name=APPLICATION,
+            lazy=True,
+        )
         self._keeper = asyncio.create_task(self._keep_house())
         self.ready = True
 
     async def accept(self, job_id: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
         """Store a job. An id that is known already changes nothing."""
-        with (
-            SetWorkflowID(job_id),
-            SetEnqueueOptions(
-                queue_partition_key=intent.partition, delay_seconds=delay_seconds if delay_seconds > 0 else None
-            ),
-        ):
-            await DBOS.enqueue_workflow_async(QUEUE, _handle, intent.model_dump(mode="json"))
+        await self._intake.put(_Accepted(job_id, intent, delay_seconds))
+
+    def _store(self, connection: sa.Connection, accepted: _Accepted) -> None:
+        if self._client is None:
+            raise RuntimeError("the queue is not started")
+        options: EnqueueOptions = {
+            "workflow_name": WORKFLOW,
+            "queue_name": QUEUE,
+            "workflow_id": accepted.job_id,
+            "app_version": APPLICATION_VERSION,
+            "queue_partition_key": accepted.intent.partition,
+        }
+        if accepted.delay_seconds > 0:
+            options["delay_seconds"] = accepted.delay_seconds
+        self._client.enqueue_in_transaction(connection, options, accepted.intent.model_dump(mode="json"))
 
     async def knows(self, job_id: str) -> bool:
         """Tell whether a job of this id was ever stored."""
@@ -258,6 +294,7 @@ class Jobs:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
+        await self._intake.close()
         drain = DRAIN_SECONDS if self._handler and await self._busy() else 0
         if self._handler:
             # The others need not wait for our silence: a worker that is removed for good leaves its jobs in order.
@@ -265,6 +302,8 @@ class Jobs:
             with contextlib.suppress(sa.exc.SQLAlchemyError):
                 await asyncio.to_thread(self._heartbeats.beat, self._executor_id, seen)
         await asyncio.to_thread(DBOS.destroy, workflow_completion_timeout_sec=drain)
+        if self._client is not None:
+            self._client.destroy()
         if self._handler in _handlers:
             _handlers.remove(self._handler)
 

@@ -93,6 +93,7 @@ async def running(
             graphql_url=settings.graphql_url,
             clock=clock,
             write_interval_seconds=settings.write_interval_seconds,
+            request_seconds=settings.request_seconds,
         )
         configurations = Configurations(clock)
         limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)

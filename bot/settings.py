@@ -44,6 +44,8 @@ class Settings(BaseModel):
     """How long a push waits for the next one before it is reviewed."""
     write_interval_seconds: Annotated[float, Field(ge=0)] = 1.0
     """Least time between two writes of one installation; GitHub asks for one second."""
+    request_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """How long one request to GitHub may take."""
     analysis_seconds: Annotated[float, Field(gt=0)] = 120.0
     """Processor time that one analysis process may take; on the clock four times as much."""
     analysis_memory_bytes: Annotated[int, Field(gt=0)] = 2 * 2**30

@@ -20,7 +20,7 @@ from bot.github.tokens import Tokens
 
 API_VERSION = "2022-11-28"
 REQUESTER = "preflight-review"
-REQUEST_SECONDS = 30
+REQUEST_SECONDS = 30.0
 TOKEN_PATH = "/access_tokens"
 LONGEST_WAIT_SECONDS = 60.0
 """Longer waits are not sat out inside a request: the job's step is put off instead."""
@@ -46,6 +46,7 @@ class Client(GitHubAPI):
         base_url: str,
         graphql_url: str,
         installation_id: int | None,
+        request_seconds: float = REQUEST_SECONDS,
     ) -> None:
         # Own cache per installation: the library keys it by address alone.
         cache: LRUCache[str, tuple[str | None, str | None, Any, str | None]] = LRUCache(CACHED_ANSWERS)
@@ -55,6 +56,7 @@ class Client(GitHubAPI):
         self._pacer = pacer
         self._graphql_url = graphql_url
         self.installation_id = installation_id
+        self._timeout = aiohttp.ClientTimeout(total=request_seconds)
 
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
@@ -70,8 +72,9 @@ class Client(GitHubAPI):
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
         try:
-            timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
-            async with self._session.request(method, url, headers=headers, data=body, timeout=timeout) as response:
+            async with self._session.request(
+                method, url, headers=headers, data=body, timeout=self._timeout
+            ) as response:
                 return response.status, response.headers, await response.read()
         except (TimeoutError, aiohttp.ClientError) as error:
             raise Unavailable(f"{method} {url}: {error or type(error).__name__}") from error

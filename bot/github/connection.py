@@ -9,7 +9,7 @@ import aiohttp
 from pydantic import SecretStr
 
 from bot.clock import Clock
-from bot.github.client import Client
+from bot.github.client import REQUEST_SECONDS, Client
 from bot.github.models import AppObject, Delivery, InstallationObject, RepositoryObject
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
@@ -29,6 +29,7 @@ class GitHub:
         graphql_url: str,
         clock: Clock,
         write_interval_seconds: float = 1.0,
+        request_seconds: float = REQUEST_SECONDS,
     ) -> None:
         self._session = session
         self.app_id = app_id
@@ -37,6 +38,7 @@ class GitHub:
         self._api_url = api_url
         self._graphql_url = graphql_url
         self._interval = write_interval_seconds
+        self._request_seconds = request_seconds
         self._clients: dict[int | None, Client] = {}
         self._slug: str | None = None
 
@@ -51,6 +53,7 @@ class GitHub:
                 base_url=self._api_url,
                 graphql_url=self._graphql_url,
                 installation_id=installation_id,
+                request_seconds=self._request_seconds,
             )
         return self._clients[installation_id]
 

@@ -80,7 +80,7 @@ class Gate:
         token: Token | None = None
         try:
             if fault is not None and fault != "lost-answer":
-                self.faults.fail(fault, http)
+                await self.faults.fail(fault, http)
             body = self.json(raw)
             token = self.identify(http, operation)
             self.limits.spend(token, creates=operation is not None and operation.name in CREATES_CONTENT)

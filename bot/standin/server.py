@@ -60,6 +60,10 @@ class StandIn(World):
         """Queues faults for the next requests, of one operation or of any."""
         self.gate.faults.ask(*faults, operation=operation)
 
+    def refuse_often(self, share: float, *faults: str, seed: int = 0) -> None:
+        """From now on a share of the requests meets one of the faults; a share of 0 ends it."""
+        self.gate.faults.ask_often(share, *faults, seed=seed)
+
     async def deliver(self, event: str, action: str | None = None, **subject: Any) -> Delivery:
         return await self.webhooks.deliver(event, action, **subject)
 
