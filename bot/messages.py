@@ -113,6 +113,7 @@ def gibibytes(size: int) -> str:
 def check_text(
     *,
     problems: Sequence[str],
+    change: str = "",
     notes: Sequence[str] = (),
     failed: Sequence[FailedFile] = (),
     left_out: Sequence[str] = (),
@@ -124,6 +125,8 @@ def check_text(
     if problems:
         lines = "\n".join(f"- {prose(problem)}" for problem in problems)
         parts.append(f"### Configuration\n\nThese settings were not taken; the defaults apply.\n\n{lines}")
+    if change:
+        parts.append(change)
     if failed:
         lines = "\n".join(f"- {code_span(file.path)}: {prose(file.reason)}" for file in failed)
         parts.append(f"### Not analysed\n\n{lines}")

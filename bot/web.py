@@ -16,6 +16,7 @@ from bot.events import EVENTS, router
 from bot.events.desk import Desk
 from bot.metrics import Metrics
 from bot.watching import Watch, Watched
+from engine.settings.schema import published
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class Receiver:
         """Return the aiohttp application."""
         application = web.Application(client_max_size=LARGEST_PAYLOAD_BYTES)
         application.router.add_post("/webhook", self._timed(self.webhook))
+        application.router.add_get("/preflight.schema.json", self.configuration_schema)
         self._watch.add_to(application)
         return application
 
@@ -57,6 +59,10 @@ class Receiver:
             return response
 
         return timed
+
+    async def configuration_schema(self, request: web.Request) -> web.Response:
+        """Return the JSON schema of `.github/preflight.yml`, for editors."""
+        return web.Response(text=published(), content_type="application/schema+json")
 
     async def webhook(self, request: web.Request) -> web.Response:
         """Take one delivery: 202 stored, 400 or 401 not GitHub's, 413 too large, 503 not stored, to be sent again."""

@@ -9,6 +9,8 @@ from engine.affected import ImportGraph
 from engine.project import Project, UnreadableFile
 from engine.settings import Settings
 
+MAX_NAMED_SCRIPTS = 6
+"""The same, of entry points that the settings name."""
 MAX_SCRIPTS = 3
 """Estimates of one review: each is made for base and head."""
 
@@ -36,10 +38,10 @@ def entry_scripts(head: Project, touched: Sequence[str], reached: Sequence[str],
     """Entry points that a change can affect, the surest first, at most MAX_SCRIPTS.
 
     `touched` are the changed files of any kind, `reached` the source files that import them (or are them). Where the
-    settings name scripts, those count alone.
+    settings name entry points, those count alone: the only one always, of several those that the change can affect.
     """
-    if settings.memory_scripts:
-        return [path for path in settings.memory_scripts if head.exists(path)][:MAX_SCRIPTS]
+    if settings.entry_points:
+        return _named(head, frozenset([*touched, *reached]), settings.named_scripts)
     graph = ImportGraph(head)
     ranked: list[tuple[int, int, str]] = []
     for position, path in enumerate(dict.fromkeys([*touched, *reached])):
@@ -50,6 +52,14 @@ def entry_scripts(head: Project, touched: Sequence[str], reached: Sequence[str],
     best = sorted(ranked)[:MAX_SCRIPTS]
     # A file that only defines the step is worth a try where nothing that runs it was found.
     return [path for rank, _, path in best if rank < _DEFINES or best[0][0] == _DEFINES]
+
+
+def _named(head: Project, affected: frozenset[str], scripts: Sequence[str]) -> list[str]:
+    """What a launch script or a trainer's file leads to is not followed here: it counts as affected."""
+    there = [path for path in dict.fromkeys(scripts) if head.exists(path)]
+    if len(there) == 1:
+        return there
+    return [path for path in there if path in affected or not path.endswith((".py", ".ipynb"))][:MAX_NAMED_SCRIPTS]
 
 
 _DEFINES = 3

@@ -239,6 +239,8 @@ class ReviewReport(Contract):
     fixed: tuple[Finding, ...] = ()
     existing: int = 0
     memory: MemoryChange = MemoryChange()
+    entry_points: tuple[MemoryChange, ...] = ()
+    """Every program that was estimated, `memory` among them."""
     summary_markdown: str = ""
     review_comments: tuple[ReviewComment, ...] = ()
     annotations: tuple[Annotation, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from engine.changes import Changes, compare
@@ -20,7 +21,9 @@ FetchConfig = Callable[[str], Mapping[str, Any] | None]
 """Looks up a published model configuration by name; the engine itself has no network."""
 
 ESTIMATE_SECONDS = 20.0
-"""Budget of one estimate in a review; up to three scripts are estimated on both sides."""
+"""Budget of one estimate in a review."""
+ESTIMATES_SECONDS = 60.0
+"""Budget of all estimates of one side."""
 
 
 def review(
@@ -42,10 +45,10 @@ def review(
     if settings is None:
         settings = load_settings(base).settings
     changes = compare(base, head, changed, settings, store)
-    targets = tuple(dict.fromkeys([*gpus, *settings.gpus]))
-    memory = MemoryChange()
+    programs: Sequence[MemoryChange] = ()
     if settings.memory:
-        memory = _memory(base, head, changed, changes, settings, targets, fetch_config, store)
+        programs = _programs(base, head, changed, changes, settings, gpus, fetch_config, store)
+    memory = max(programs, key=_weight, default=MemoryChange())
     diffs = by_head_path(changed)
     introduced = tuple(changes.introduced)
     return ReviewReport(
@@ -53,7 +56,10 @@ def review(
         fixed=tuple(changes.fixed),
         existing=len(changes.existing),
         memory=memory,
-        summary_markdown=summary_markdown(introduced, changes.fixed, len(changes.existing), memory, changes.failed),
+        entry_points=tuple(programs),
+        summary_markdown=summary_markdown(
+            introduced, changes.fixed, len(changes.existing), memory, changes.failed, programs
+        ),
         review_comments=tuple(
             review_comments(introduced, head, diffs, settings.max_comments if most_comments is None else most_comments)
         ),
@@ -68,7 +74,7 @@ def conclude(changes: Changes, settings: Settings) -> Conclusion:
     return settings.conclude([finding.severity for finding in changes.introduced], incomplete=bool(changes.failed))
 
 
-def _memory(
+def _programs(
     base: Project,
     head: Project,
     changed: Sequence[FileDiff],
@@ -77,25 +83,41 @@ def _memory(
     gpus: Sequence[str],
     fetch_config: FetchConfig | None,
     store: Store | None,
-) -> MemoryChange:
-    """The estimate of the entry script whose peak the change moves most; both sides of it."""
+) -> Sequence[MemoryChange]:
+    """Estimates of both sides of every entry point that the change can affect, each against its own targets."""
     to_base = {diff.head_path: diff.base_path for diff in changed}
     scripts = entry_scripts(head, touched_paths(diff.head_path for diff in changed), changes.roots, settings)
+    seconds = min(ESTIMATE_SECONDS, ESTIMATES_SECONDS / max(1, len(scripts)))
     found: list[MemoryChange] = []
     for script in scripts:
+        point = settings.entry_point(script)
+        asked = _Asked(
+            tuple(dict.fromkeys([*gpus, *point.gpus])),
+            {"world_size": str(point.world_size)} if point.world_size is not None else {},
+            seconds,
+        )
         before = to_base.get(script, script)
-        after = _estimate(head, script, gpus, fetch_config, store, savings=True)
+        after = _estimate(head, script, asked, fetch_config, store, savings=True)
         was = None
         if before is not None and base.exists(before):
-            was = _estimate(base, before, gpus, fetch_config, store, savings=False)
+            was = _estimate(base, before, asked, fetch_config, store, savings=False)
         found.append(MemoryChange(script=script, base=was, head=after))
-    return max(found, key=_weight, default=MemoryChange())
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Against which devices, with which settings, and for how many seconds at most a program is estimated."""
+
+    gpus: tuple[str, ...]
+    overrides: Mapping[str, str]
+    seconds: float
 
 
 def _estimate(
     project: Project,
     script: str,
-    gpus: Sequence[str],
+    asked: _Asked,
     fetch_config: FetchConfig | None,
     store: Store | None,
     *,
@@ -105,12 +127,21 @@ def _estimate(
     from engine.estimate import estimate
 
     def made(view: Project) -> EstimateReport:
-        return estimate(view, script, gpus=gpus, fetch_config=fetch_config, savings=savings, seconds=ESTIMATE_SECONDS)
+        return estimate(
+            view,
+            script,
+            gpus=asked.gpus,
+            overrides=asked.overrides,
+            fetch_config=fetch_config,
+            savings=savings,
+            seconds=asked.seconds,
+        )
 
     try:
         if store is None or fetch_config is not None:
             return made(project)
-        return recalled_or(made, project, script, (*gpus, f"savings {savings}"), store, ESTIMATE_SECONDS)
+        depends = (*asked.gpus, *(f"{key}={value}" for key, value in asked.overrides.items()), f"savings {savings}")
+        return recalled_or(made, project, script, depends, store, asked.seconds)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         return EstimateReport(notes=(f"The estimate of {script} stopped: {type(problem).__name__}",))
 

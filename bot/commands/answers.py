@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from engine.findings import EstimateReport, Target
 from engine.presentation.markdown import code_span, prose, table
 from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_range
-from engine.settings import LoadedSettings, Settings
+from engine.settings import LoadedSettings, Settings, show_value
 
 MOST_ROWS = 30
 MOST_NOTES = 8
@@ -210,7 +210,7 @@ def configuration(loaded: LoadedSettings, base_ref: str) -> str:
     settings = loaded.settings
     given, untouched = [], []
     for name in Settings.model_fields:
-        value = code_span(_shown(getattr(settings, name)), table=True)
+        value = code_span(show_value(getattr(settings, name)), table=True)
         origin = loaded.origins.get(name)
         if origin is None:
             untouched.append((code_span(name), value))
@@ -228,14 +228,6 @@ def configuration(loaded: LoadedSettings, base_ref: str) -> str:
     defaults = table(("setting", "default"), untouched)
     parts.append(f"<details><summary>{len(untouched)} settings at their defaults</summary>\n\n{defaults}\n\n</details>")
     return "\n\n".join(parts)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(str(each) for each in value) or "(none)"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_shown(each)}" for key, each in value.items()) or "(none)"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _quoted(text: str) -> str:

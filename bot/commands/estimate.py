@@ -41,7 +41,7 @@ async def run(call: Call) -> str:
         return answers.wrong_setting(str(error))
     change = await call.pipeline.change_of(call.repository, call.intent.number)
     settings = change.configuration.settings
-    names = tuple(dict.fromkeys(request.gpu.id for request in asked.gpus)) or settings.gpus
+    names = tuple(dict.fromkeys(request.gpu.id for request in asked.gpus))
     most = max((request.count for request in asked.gpus), default=1)
     overrides = ({"world_size": str(most)} if most > 1 else {}) | asked.overrides
     try:

@@ -61,7 +61,10 @@ def estimate_script(request: Request) -> Estimate:
     for candidates in (touched, sources):
         scripts = entry_scripts(head, candidates, (), request.settings)
         if scripts:
-            report = estimate(head, scripts[0], gpus=request.gpus, overrides=request.overrides)
+            point = request.settings.entry_point(scripts[0])
+            size = {"world_size": str(point.world_size)} if point.world_size is not None else {}
+            gpus = request.gpus or point.gpus
+            report = estimate(head, scripts[0], gpus=gpus, overrides={**size, **request.overrides})
             return Estimate(script=scripts[0], report=report)
     return Estimate()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from cachetools import TTLCache
 
@@ -17,11 +18,19 @@ ORGANISATION_REPOSITORY = ".github"
 CONFIGURATION_PATHS = frozenset({*YAML_PATHS, PYPROJECT_PATH})
 KEPT_SECONDS = 600.0
 """A push that changes the file drops what is kept at once; this only bounds what a lost event costs."""
+MOST_ROUNDS = 3
+"""Files that extend files that extend files."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Texts:
-    files: dict[str, str]
+    """Files of one branch as far as they were asked for; None for those that are not there."""
+
+    files: dict[str, str | None] = field(default_factory=dict)
+
+    def there(self) -> dict[str, str]:
+        """Return the files that exist."""
+        return {path: text for path, text in self.files.items() if text is not None}
 
 
 class Configurations:
@@ -37,22 +46,36 @@ class Configurations:
 
     async def load(self, repository: Repository, base_ref: str) -> LoadedSettings:
         """Return the settings that hold for pull requests against `base_ref`, and what in the files is wrong."""
-        own, shared = await asyncio.gather(
-            self._texts(repository, base_ref, (*YAML_PATHS, PYPROJECT_PATH)),
-            self._texts(self._organisation(repository), "", YAML_PATHS),
+        own, _ = await asyncio.gather(
+            self._texts(repository, base_ref, (*YAML_PATHS, PYPROJECT_PATH)), self._shared(repository, YAML_PATHS)
         )
-        organisation = next(iter(shared.files.values()), None)
-        return load_settings(Project.from_mapping(own.files), organisation)
+        return await self.over_organisation(repository, own.there())
 
-    @staticmethod
-    def _organisation(repository: Repository) -> Repository:
-        return Repository(repository.client, repository.owner, ORGANISATION_REPOSITORY)
+    async def over_organisation(self, repository: Repository, files: Mapping[str, str | bytes]) -> LoadedSettings:
+        """Return the settings that these files of a repository make on top of its organisation's."""
+        project = Project.from_mapping({path: text for path, text in files.items() if path in CONFIGURATION_PATHS})
+        shared = await self._shared(repository, YAML_PATHS)
+        loaded = load_settings(project, shared.there())
+        for _ in range(MOST_ROUNDS):
+            unread = [path for path in loaded.missing if path not in shared.files and _is_inside(path)]
+            if not unread:
+                break
+            shared = await self._shared(repository, unread)
+            loaded = load_settings(project, shared.there())
+        return loaded
 
-    async def _texts(self, repository: Repository, ref: str, paths: tuple[str, ...]) -> _Texts:
-        key = (repository.owner, repository.name, ref)
-        kept = self._kept.get(key)
-        if kept is None:
-            texts = await asyncio.gather(*(repository.text_at(path, ref) for path in paths))
-            kept = _Texts({path: text for path, text in zip(paths, texts, strict=True) if text is not None})
-            self._kept[key] = kept
+    async def _shared(self, repository: Repository, paths: Iterable[str]) -> _Texts:
+        return await self._texts(Repository(repository.client, repository.owner, ORGANISATION_REPOSITORY), "", paths)
+
+    async def _texts(self, repository: Repository, ref: str, paths: Iterable[str]) -> _Texts:
+        kept = self._kept.setdefault((repository.owner, repository.name, ref), _Texts())
+        unread = [path for path in paths if path not in kept.files]
+        texts = await asyncio.gather(*(repository.text_at(path, ref) for path in unread))
+        kept.files.update(zip(unread, texts, strict=True))
         return kept
+
+
+def _is_inside(path: str) -> bool:
+    """Tell whether a path that somebody wrote stays in the repository and names a YAML file."""
+    parts = path.split("/")
+    return path.endswith((".yml", ".yaml")) and all(part not in ("", ".", "..") for part in parts) and len(path) < 300

@@ -35,7 +35,7 @@ def consider(report: ReviewReport, dismissals: Sequence[Dismissal], settings: Se
     kept = tuple(finding for finding in report.introduced if finding.fingerprint not in gone)
     text, conclusion = report.summary_markdown, report.conclusion
     if gone:
-        text = summary_markdown(kept, report.fixed, report.existing, report.memory, report.failed)
+        text = summary_markdown(kept, report.fixed, report.existing, report.memory, report.failed, report.entry_points)
         conclusion = settings.conclude([finding.severity for finding in kept], incomplete=bool(report.failed))
     update = {
         "introduced": kept,

@@ -25,8 +25,9 @@ from bot.review import plan as planning
 from bot.review import publishing
 from bot.review.analysis import AnalysisBroken, Analyst
 from bot.review.anchors import Anchors
-from bot.review.configuration import Configurations
+from bot.review.configuration import CONFIGURATION_PATHS, Configurations
 from bot.review.dismissals import consider
+from bot.review.proposal import Proposal, propose
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
 from bot.review.stages import Analysed, Done, Loaded, Published
@@ -180,13 +181,20 @@ class ReviewPipeline:
         dismissals = await self.remembered.dismissed(key, loaded.number)
         considered = consider(analysis.report, dismissals, settings)
         report = considered.report
+        proposal = await self._proposed(repository, change, loaded.base_ref)
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
         return Analysed(
-            report=report.model_copy(update={"review_comments": placed}),
+            report=report.model_copy(
+                update={
+                    "review_comments": placed,
+                    "annotations": (*(proposal.annotations if proposal is not None else ()), *report.annotations),
+                }
+            ),
             skipped=skipped,
             text=messages.check_text(
                 problems=problems,
+                change=proposal.text if proposal is not None else "",
                 notes=analysis.notes,
                 failed=report.failed,
                 left_out=change.sides.left_out,
@@ -197,6 +205,14 @@ class ReviewPipeline:
             silent=considered.silent,
             ignorable=settings.ignore_button and bool(report.introduced),
         )
+
+    async def _proposed(self, repository: Repository, change: Change, base_ref: str) -> Proposal | None:
+        """Return what the pull request's own configuration would change; it does not hold before it is merged."""
+        touched = {name for file in change.files for name in (file.filename, file.previous_filename)}
+        if CONFIGURATION_PATHS.isdisjoint(touched):
+            return None
+        after = await self.configurations.over_organisation(repository, change.sides.head)
+        return propose(change.configuration, after, base_ref)
 
     async def read_change(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.findings import ByteRange, EstimateReport, Saving, Setting, SmallerDevice, Target
-from engine.presentation.markdown import code_span, escape, table
+from engine.findings import Breakdown, ByteRange, EstimateReport, MemoryChange, Saving, Setting, SmallerDevice, Target
+from engine.presentation.markdown import code_span, escape, fenced, table
 from engine.presentation.renting import rent_in_words
 
 GIB = 1 << 30
@@ -105,6 +105,7 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
         ["Peak, 90 % range", "base", "this change", "difference"] if before else ["Peak, 90 % range", "this change"]
     )
     parts.append(table(headings, rows, right=range(1, len(headings))))
+    parts.append(breakdown_chart(shown.memory.breakdown, before.memory.breakdown if before and before.memory else None))
     if shown.targets:
         parts.append("Per device: " + ", ".join(_target(target) for target in shown.targets) + ".")
     if rent := rent_in_words(before, shown):
@@ -128,6 +129,44 @@ def _target(target: Target) -> str:
     """A device with its verdict and what it costs."""
     price = f" ({escape(show_price(target.usd_per_hour))} an hour)" if target.usd_per_hour is not None else ""
     return f"{code_span(target.gpu)}: {show_verdict(target.verdict)}{price}"
+
+
+def breakdown_chart(now: Breakdown, was: Breakdown | None) -> str:
+    """What the peak is made of: a Mermaid chart, which GitHub draws, and the same as a table, which mail shows too."""
+    parts = now.model_dump()
+    before = was.model_dump() if was is not None else {}
+    shown = [name for name in parts if parts[name] or before.get(name)]
+    slices = [
+        f'    "{name.replace("_", " ")}" : {parts[name] / GIB:.3f}' for name in shown if parts[name] > GIB // 1000
+    ]
+    chart = fenced("\n".join(["pie showData title At the peak, GiB", *slices]), "mermaid") if len(slices) > 1 else ""
+    rows = [
+        [name.replace("_", " "), *([show_bytes(before[name])] if before else []), show_bytes(parts[name])]
+        for name in shown
+    ]
+    headings = ["Of which", *(["base"] if before else []), "this change"]
+    listed = table(headings, rows, right=range(1, len(headings)))
+    return "\n\n".join(part for part in (chart, listed) if part)
+
+
+def programs_table(programs: Sequence[MemoryChange]) -> str:
+    """Several programs of one repository, a row each: peaks before and after, and the verdict on each device."""
+    rows = []
+    for program in programs:
+        now = program.head.memory.occupied if program.head is not None and program.head.memory is not None else None
+        was = program.base.memory.occupied if program.base is not None and program.base.memory is not None else None
+        targets = program.head.targets if program.head is not None else ()
+        rows.append(
+            [
+                code_span(program.script or "-", table=True),
+                show_range(was) if was is not None else "unknown",
+                show_range(now) if now is not None else "unknown",
+                show_difference(was.expected, now.expected) if was is not None and now is not None else "",
+                ", ".join(f"{code_span(each.gpu, table=True)} {show_verdict(each.verdict)}" for each in targets),
+            ]
+        )
+    headings = ("Program", "base, 90 % range", "this change", "difference", "devices")
+    return "### Peak GPU memory by program\n\n" + table(headings, rows, right=(1, 2, 3))
 
 
 def _settings_table(report: EstimateReport) -> str:

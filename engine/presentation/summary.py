@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engine.findings import SEVERITY_ORDER, FailedFile, Finding, MemoryChange
 from engine.fingerprints import place_order
 from engine.presentation.markdown import clipped, code_span, escape, prose
-from engine.presentation.memory import memory_change
+from engine.presentation.memory import memory_change, programs_table
 
 MAX_LISTED = 30
 MAX_FAILED = 20
@@ -22,6 +22,7 @@ def summary_markdown(
     existing: int,
     memory: MemoryChange,
     failed: Sequence[FailedFile],
+    programs: Sequence[MemoryChange] = (),
 ) -> str:
     """The Markdown of the summary comment and of the check run; everything from the repository is escaped."""
     parts = [f"## Preflight: {headline(introduced, fixed, failed)}"]
@@ -38,6 +39,8 @@ def summary_markdown(
     if existing:
         word = "finding was" if existing == 1 else "findings were"
         parts.append(f"{existing} {word} there before in the files that this change touches or reaches.")
+    if len(programs) > 1:
+        parts.append(programs_table(programs))
     if memory.script is not None:
         section = memory_change(memory.script, memory.base, memory.head)
         if section:

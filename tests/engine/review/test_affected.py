@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.affected import affected_files
 from engine.entry_scripts import entry_scripts
 from engine.project import Project
-from engine.settings import Settings
+from engine.settings import EntryPoint, Settings
 
 FILES = {
     "train.py": "import torch\nfrom lib import step\n\nif __name__ == '__main__':\n    step.run()\n",
@@ -34,6 +34,24 @@ def test_entry_scripts_are_those_that_run_training() -> None:
     assert entry_scripts(PROJECT, ["lib/loss.py"], reached, Settings()) == ["train.py"]
     touched = ["configs/a.yaml", "configs/b.yaml", "launch.sh", "deploy.sh"]
     assert entry_scripts(PROJECT, touched, [], Settings()) == ["launch.sh", "configs/a.yaml"]
-    named = Settings(memory_scripts=("other.py", "gone.py"))
+    named = Settings(entry_points=(EntryPoint(script="other.py"), EntryPoint(script="gone.py")))
     assert entry_scripts(PROJECT, ["train.py"], [], named) == ["other.py"]
     assert entry_scripts(PROJECT, ["other.py"], ["other.py"], Settings()) == []
+
+
+def test_of_several_entry_points_those_that_a_change_can_affect_are_estimated() -> None:
+    points = tuple(EntryPoint(script=path) for path in ("train.py", "other.py", "launch.sh", "gone.py"))
+    assert entry_scripts(PROJECT, ["other.py"], ["other.py"], Settings(entry_points=points)) == [
+        "other.py",
+        "launch.sh",
+    ]
+    alone = Settings(entry_points=points[:1])
+    assert entry_scripts(PROJECT, ["other.py"], ["other.py"], alone) == ["train.py"]
+
+
+def test_an_entry_point_without_targets_of_its_own_has_the_common_ones() -> None:
+    own = EntryPoint(script="a.py", gpus=("h100",), world_size=8)
+    settings = Settings(gpus=("t4",), world_size=2, entry_points=(own, EntryPoint(script="b.py")))
+    assert settings.entry_point("a.py") == own
+    assert settings.entry_point("b.py") == EntryPoint(script="b.py", gpus=("t4",), world_size=2)
+    assert settings.entry_point("found.py").gpus == ("t4",)

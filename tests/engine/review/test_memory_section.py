@@ -3,9 +3,10 @@
 import re
 
 from engine.estimate import estimate
-from engine.findings import EstimateReport
-from engine.presentation.memory import memory_change, memory_in_words
+from engine.findings import EstimateReport, MemoryChange
+from engine.presentation.memory import memory_change, memory_in_words, show_bytes
 from engine.presentation.renting import rent_in_words
+from engine.presentation.summary import summary_markdown
 from engine.project import Project
 
 SOURCE = """
@@ -54,3 +55,36 @@ def test_what_a_change_costs_is_the_rent_of_the_cheapest_device_before_and_after
 
 def test_a_run_that_no_device_holds_any_more_is_said_to_be_so() -> None:
     assert "no device with a published price surely holds it now" in rent_in_words(report(512), report(1 << 24))
+
+
+def test_what_the_peak_is_made_of_is_drawn_and_listed() -> None:
+    small, large = report(512), report(65536)
+    text = memory_change("train.py", small, large)
+    assert large.memory is not None
+    chart = text.split("```mermaid\n")[1].split("```")[0].splitlines()
+
+    assert chart[0].startswith("pie showData title ")
+    slices = dict(line.strip().split(" : ") for line in chart[1:])
+    activations = large.memory.breakdown.activations
+    assert abs(float(slices['"activations"']) - activations / 2**30) < 0.001
+    assert small.memory is not None
+    assert f"| activations | {show_bytes(small.memory.breakdown.activations)} |" in text
+    alone = memory_change("train.py", None, large)
+    assert "| Of which | this change |" in alone
+
+
+def test_several_programs_get_a_row_each_above_the_one_that_moves_most() -> None:
+    small, large = report(512), report(65536)
+    programs = [
+        MemoryChange(script="a.py", base=small, head=large),
+        MemoryChange(script="b|.py", base=None, head=small),
+        MemoryChange(script="c.py", base=None, head=None),
+    ]
+    text = summary_markdown((), (), 0, programs[0], (), programs)
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+
+    assert [row.split(" | ")[0] for row in rows[:3]] == ["| `a.py`", "| `b\\|.py`", "| `c.py`"]
+    assert "does not fit" in rows[0]
+    assert rows[2].count("unknown") == 2
+    assert text.index("by program") < text.index("Peak GPU memory of `a.py`")
+    assert "by program" not in summary_markdown((), (), 0, programs[0], (), programs[:1])

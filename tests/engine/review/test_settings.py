@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
+from jsonschema import Draft7Validator
 
 from engine.project import Project
-from engine.settings import Settings, load_settings, parse_settings
+from engine.settings import LoadedSettings, Settings, load_settings, parse_settings, schema
 
 
 def test_defaults_hold_without_a_file() -> None:
@@ -57,7 +58,7 @@ def test_findings_fail_a_check_only_behind_a_gate() -> None:
 
 def test_every_setting_carries_the_place_it_was_read_from() -> None:
     project = Project.from_mapping({".github/preflight.yml": "\nmemory: false\nmax-comments: 90\n"})
-    loaded = load_settings(project, organisation_yaml="memory: true\ngpus: [t4]\n")
+    loaded = load_settings(project, organisation={".github/preflight.yml": "memory: true\ngpus: [t4]\n"})
 
     assert {name: str(origin) for name, origin in loaded.origins.items()} == {
         "memory": ".github/preflight.yml:2",
@@ -78,7 +79,7 @@ def test_pyproject_and_the_order_of_places() -> None:
 
 def test_a_repository_stands_on_its_organisation() -> None:
     project = Project.from_mapping({".github/preflight.yml": "memory: false\n"})
-    loaded = load_settings(project, organisation_yaml="fail-on: never\nmemory: true\n")
+    loaded = load_settings(project, organisation={".github/preflight.yml": "fail-on: never\nmemory: true\n"})
     assert loaded.settings.fail_on == "never" and not loaded.settings.memory
 
 
@@ -88,3 +89,54 @@ def test_the_readme_shows_every_key_and_no_other() -> None:
     loaded = parse_settings(example)
     assert not loaded.problems
     assert set(yaml.safe_load(example)) == set(Settings.model_fields)
+
+
+def test_the_published_schema_is_that_of_the_settings_and_takes_the_readmes_example() -> None:
+    assert schema.published() == schema.text(), "python -m engine.settings.schema makes it anew"
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    example = yaml.safe_load(readme.split("```yaml\n", 1)[1].split("```", 1)[0])
+    validator = Draft7Validator(schema.json_schema())
+
+    assert not list(validator.iter_errors(example))
+    kebab = {key.replace("_", "-"): value for key, value in example.items()}
+    assert not list(validator.iter_errors(kebab | {"ignore": "sync-in-loop", "extends": "a.yml"}))
+    for wrong in ({"gate": "loud"}, {"max_comments": 26}, {"unheard-of": 1}, {"entry_points": [{"gpus": ["t4"]}]}):
+        assert list(validator.iter_errors(wrong)), wrong
+
+
+def test_rules_and_devices_that_nobody_knows_are_named_and_the_rest_is_taken() -> None:
+    loaded = parse_settings(
+        "ignore: [retained-grph, PF1, sync-in-loop]\n"
+        "severity: {unseeded-randomnes: note, PF2: note}\n"
+        "per-path-ignores: {'a/**': [no-such-rule, all]}\n"
+        "gate: loud\n"
+        "entry-points: [a.py, {script: b.py, gpus: [t4, toaster]}]\n"
+    )
+    settings = loaded.settings
+    assert settings.ignore == ("PF1", "sync-in-loop")
+    assert dict(settings.severity) == {"PF2": "note"}
+    assert settings.per_path_ignores == {"a/**": ("all",)}
+    assert [point.gpus for point in settings.entry_points] == [(), ("t4",)]
+    assert [problem.line for problem in loaded.problems] == [1, 2, 3, 4, 5]
+    assert "did you mean `retained-graph`" in loaded.problems[0].message
+    assert "'error', 'warning', 'note' or 'never'" in loaded.problems[3].message
+
+
+def test_files_of_the_organisation_are_built_on_where_they_are_named() -> None:
+    shared = {
+        ".github/preflight.yml": "memory: false\n",
+        "presets/strict.yml": "extends: presets/base.yml\ngate: error\n",
+        "presets/base.yml": "gate: warning\ngpus: [t4]\nextends: presets/strict.yml\n",
+    }
+
+    def loaded(text: str, organisation: dict[str, str] | None = shared) -> LoadedSettings:
+        return load_settings(Project.from_mapping({".github/preflight.yml": text}), organisation)
+
+    named = loaded("extends: presets/strict.yml\n")
+    assert (named.settings.gate, named.settings.gpus, named.settings.memory) == ("error", ("t4",), True)
+    assert str(named.origins["gpus"]) == "organisation:presets/base.yml:2"
+    assert loaded("extends: []\n").settings.memory
+    assert not loaded("gate: error\n").settings.memory
+    gone = loaded("\nextends: presets/gone.yml\n")
+    assert [(problem.line, gone.missing) for problem in gone.problems] == [(2, ("presets/gone.yml",))]
+    assert not loaded("extends: presets/strict.yml\n", None).problems, "of the organisation nothing is known here"
