@@ -30,7 +30,7 @@ from bot.remembered import Dismissal
 from bot.review import markers
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done
-from bot.steps import StepFailed, Steps
+from bot.steps import PutOff, StepFailed, Steps
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +82,9 @@ class JobHandler:
         """Carry out one job."""
         try:
             outcome = await self._handle(job_id, intent, steps)
+        except PutOff:
+            self._count(intent.kind, "put off")
+            raise
         except Exception:
             self._count(intent.kind, "failed")
             raise

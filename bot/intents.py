@@ -7,7 +7,7 @@ order, so a lost, late or repeated delivery does no harm.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -26,7 +26,19 @@ class RepositoryKey(BaseModel):
 class _Intent(BaseModel):
     model_config = ConfigDict(frozen=True)
 
+    QUICK: ClassVar[bool] = False
+    """Whether somebody waits for it, and it takes no analysis of its own: such jobs do not stand behind reviews."""
+
     repository: RepositoryKey
+
+
+class Begun(BaseModel):
+    """A check run in progress that an earlier attempt left behind."""
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: int
+    head_sha: str
 
 
 class ReviewIntent(_Intent):
@@ -41,6 +53,7 @@ class ReviewIntent(_Intent):
     """Review again although this head has a finished check run."""
     by_person: bool = False
     """Somebody asked for it, so that it is made although reviews are paused."""
+    begun: Begun | None = None
 
     @property
     def partition(self) -> str:
@@ -50,6 +63,8 @@ class ReviewIntent(_Intent):
 
 class CommandIntent(_Intent):
     """Answer a slash command."""
+
+    QUICK = True
 
     kind: Literal["command"] = "command"
     number: int
@@ -104,6 +119,8 @@ class IgnoreIntent(_Intent):
 class RerunIntent(_Intent):
     """Review again every pull request whose head is this commit."""
 
+    QUICK = True
+
     kind: Literal["rerun"] = "rerun"
     head_sha: str
 
@@ -115,6 +132,8 @@ class RerunIntent(_Intent):
 
 class MergeGroupIntent(_Intent):
     """Report on a merge queue's commit, or the queue stalls where the check is required."""
+
+    QUICK = True
 
     kind: Literal["merge-group"] = "merge-group"
     head_sha: str

@@ -2,6 +2,10 @@
 
 A job is stored before GitHub's delivery is answered, runs at least once, and goes on after a crash from the last
 step that ended. Jobs with one partition, in practice one pull request, run one after the other.
+
+The queue takes at random from whatever is not running, so that an organisation with 500 waiting pull requests would
+have nearly all turns. Therefore its key is a lane: each installation has a few, whatever it sends, and the pull
+requests of one lane run one after the other.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import contextlib
 import contextvars
 import logging
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +38,7 @@ from bot.database import Heartbeats
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.intake import Intake
 from bot.intents import INTENT, Intent
-from bot.steps import Handler, Result, StepFailed
+from bot.steps import Handler, PutOff, Result, StepFailed
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +55,11 @@ LIMIT_ROUNDS = 30
 DRAIN_SECONDS = 20
 LEAVE_SECONDS = 5.0
 """Time that a process has to end after its queue has; only then do others take over what it leaves."""
+LANES = 6
+"""Jobs of one installation at the same time, over all workers. GitHub wants its writes a second apart, and a review
+takes four or so: more lanes would hardly be faster."""
+LONGEST_NAP_SECONDS = 60.0
+"""A job that has to wait for longer leaves its worker to others."""
 MOST_AGAIN = 20
 AGAIN_SECONDS = 30.0
 """How long a job that only a newer release understands waits for a worker of that release."""
@@ -79,6 +89,8 @@ class DurableSteps:
                     raise RecordedOtherwise(name) from reason
             if "until" in answer and rounds < LIMIT_ROUNDS:
                 rounds += 1
+                if answer["until"] - time.time() > LONGEST_NAP_SECONDS:
+                    raise PutOff(answer["until"])
                 await DBOS.sleep_async(max(1.0, answer["until"] - time.time()))
             elif "unavailable" in answer and tries < TRIES:
                 tries += 1
@@ -122,6 +134,10 @@ async def _handle(intent: dict[str, Any]) -> str:
         return await _apart(_again(job_id, intent, AGAIN_SECONDS, reason))
     try:
         return await _handlers[-1].handle(job_id, known, DurableSteps())
+    except PutOff as reason:
+        logger.warning("job %s is %s", job_id, reason)
+        again = intent if reason.instead is None else reason.instead.model_dump(mode="json")
+        return await _apart(_again(job_id, again, reason.epoch_seconds - time.time(), reason))
     except (error.DBOSUnexpectedStepError, RecordedOtherwise) as reason:
         logger.warning("job %s was begun by another release: it begins again", job_id)
         return await _apart(_again(job_id, intent, 0.0, reason))
@@ -142,6 +158,12 @@ async def _again(job_id: str, intent: dict[str, Any], delay_seconds: float, reas
     ):
         await DBOS.enqueue_workflow_async(QUEUE, _handle, intent)
     return f"begins again as {first}~{round_}"
+
+
+def _lane(intent: Intent, lanes: int) -> str:
+    """Return the lane of a job: of its installation, and one and the same for all jobs of a partition."""
+    number = zlib.crc32(intent.partition.encode()) % lanes
+    return f"{intent.repository.installation_id}/{'quick' if intent.QUICK else 'reviews'}/{number}"
 
 
 async def _apart(work: Coroutine[Any, Any, str]) -> str:
@@ -170,6 +192,7 @@ class Jobs:
         worker_concurrency: int = 4,
         retention: timedelta = timedelta(days=7),
         silent_worker_seconds: float = 90.0,
+        lanes: int = LANES,
     ) -> None:
         """Without a handler this process only accepts jobs, and leaves them to workers."""
         self._engine = engine
@@ -178,6 +201,7 @@ class Jobs:
         self._worker_concurrency = worker_concurrency
         self._retention = retention
         self._silent_worker_seconds = silent_worker_seconds
+        self._lanes = lanes
         self._heartbeats = Heartbeats(engine)
         self._intake = Intake(engine, self._store)
         self._client: DBOSClient | None = None
@@ -234,7 +258,7 @@ class Jobs:
             "queue_name": QUEUE,
             "workflow_id": accepted.job_id,
             "app_version": APPLICATION_VERSION,
-            "queue_partition_key": accepted.intent.partition,
+            "queue_partition_key": _lane(accepted.intent, self._lanes),
         }
         if accepted.delay_seconds > 0:
             options["delay_seconds"] = accepted.delay_seconds
@@ -255,7 +279,7 @@ class Jobs:
     async def age_seconds(self) -> float:
         """Return how long the oldest job that a free worker would take has waited, in seconds; 0 where none waits.
 
-        A job behind another one of its pull request waits for that one, and not for a worker.
+        A job behind another one of its lane waits for that one, and not for a worker.
         """
         running, waiting = [
             await DBOS.list_workflows_async(

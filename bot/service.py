@@ -122,6 +122,7 @@ async def running(
             worker_concurrency=settings.worker_concurrency,
             retention=timedelta(days=settings.retention_days),
             silent_worker_seconds=settings.silent_worker_seconds,
+            lanes=settings.installation_concurrency,
         )
         reconciler = Reconciler(github, jobs, clock, check_name=settings.check_name)
         desk = FrontDesk(settings, jobs, github, configurations)

@@ -38,8 +38,11 @@ class Settings(BaseModel):
     """Name of this worker, the machine's by default: it must differ between workers that run at the same time, and
     should stay the same over restarts, since a restarted worker resumes at once the jobs that carry its name."""
     check_name: str = "Preflight"
-    worker_concurrency: Annotated[int, Field(ge=1)] = 4
+    worker_concurrency: Annotated[int, Field(ge=1)] = 8
     """Pull requests reviewed at the same time by this process."""
+    installation_concurrency: Annotated[int, Field(ge=1)] = 6
+    """Pull requests of one installation reviewed at the same time, by all workers together. Below what all workers
+    do at a time, no organisation keeps the others waiting. The same for all processes."""
     synchronize_delay_seconds: Annotated[float, Field(ge=0)] = 3.0
     """How long a push waits for the next one before it is reviewed."""
     write_interval_seconds: Annotated[float, Field(ge=0)] = 1.0

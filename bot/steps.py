@@ -20,6 +20,18 @@ class StepFailed(Exception):
         self.reason = reason
 
 
+class PutOff(Exception):
+    """GitHub's limit ends so late that the job should leave its worker to others, and begin again then.
+
+    Whoever began something that must be ended by the job that comes `instead` says so there.
+    """
+
+    def __init__(self, epoch_seconds: float) -> None:
+        super().__init__(f"put off until {epoch_seconds:.0f}")
+        self.epoch_seconds = epoch_seconds
+        self.instead: Intent | None = None
+
+
 class Steps(Protocol):
     """Runs the parts of a job so that a finished part is not done again after a crash."""
 
@@ -28,6 +40,7 @@ class Steps(Protocol):
 
         Raises:
             StepFailed: when it cannot succeed.
+            PutOff: when it can only much later.
         """
 
 

@@ -26,6 +26,8 @@ LONGEST_WAIT_SECONDS = 60.0
 """Longer waits are not sat out inside a request: the job's step is put off instead."""
 SECONDARY_WAIT_SECONDS = 60.0
 """GitHub's advice where a secondary limit comes without Retry-After: a minute, then exponentially more."""
+MOST_REPEATS = 2
+"""Further tries of one request before the step is put off as a whole."""
 CACHED_ANSWERS = 500
 """Answers kept per installation for conditional requests; a 304 costs nothing."""
 
@@ -56,6 +58,7 @@ class Client(GitHubAPI):
         self._pacer = pacer
         self._graphql_url = graphql_url
         self.installation_id = installation_id
+        self._quiet_until = 0.0
         self._timeout = aiohttp.ClientTimeout(total=request_seconds)
 
     async def _request(
@@ -92,6 +95,7 @@ class Client(GitHubAPI):
         extra_headers: dict[str, str] | None = None,
     ) -> tuple[bytes, str | None, int]:
         renewed = False
+        broken = 0
         while True:
             app, installation = jwt, oauth_token
             if app is None and installation is None:
@@ -109,6 +113,12 @@ class Client(GitHubAPI):
                 if isinstance(error, gidgethub.GitHubBroken):
                     raise Unavailable(f"{method} {url}: {int(error.status_code)}") from error
                 raise
+            except Unavailable:
+                # The connection broke; of answers that say so the library asks `handle_rate_limit_error`.
+                broken += 1
+                if not _repeatable(method, url) or broken > MOST_REPEATS:
+                    raise
+                await self._clock.sleep(float(broken))
 
     async def _credentials(self) -> tuple[str | None, str | None]:
         if self.installation_id is None:
@@ -116,7 +126,15 @@ class Client(GitHubAPI):
         return None, await self._tokens.installation_token(self, self.installation_id)
 
     async def manage_rate_limit(self, *, method: str, url: str) -> None:
-        """Refuse to start a request that GitHub would refuse: going on while limited can ban the App."""
+        """Refuse to start a request that GitHub would refuse: going on while limited can ban the App.
+
+        What one request was told holds for all of the installation.
+        """
+        quiet = self._quiet_until - self._clock.now()
+        if quiet > LONGEST_WAIT_SECONDS:
+            raise LimitedUntil(self._quiet_until, "secondary")
+        if quiet > 0:
+            await self._clock.sleep(quiet)
         limit = self.rate_limit
         if limit is None or limit.remaining >= 0 or method not in ("GET", *_WRITES):
             return
@@ -129,17 +147,15 @@ class Client(GitHubAPI):
     ) -> bool:
         """Sit out short waits; put off long ones; repeat reads that met a broken gateway."""
         if isinstance(exception, gidgethub.GitHubBroken):
-            # A write may have been carried out although its answer was lost; only the job can tell, by reading.
-            # Another token does no harm.
-            repeatable = method == "GET" or url.endswith(TOKEN_PATH)
-            if not repeatable or attempt > 2:
+            if not _repeatable(method, url) or attempt > MOST_REPEATS:
                 return False
             await self._clock.sleep(float(attempt))
             return True
         wait = seconds_to_wait(exception, self._clock.now(), attempt)
         if wait is None:
             return False
-        if wait > LONGEST_WAIT_SECONDS or attempt > 2:
+        self._quiet_until = max(self._quiet_until, self._clock.now() + wait)
+        if wait > LONGEST_WAIT_SECONDS or attempt > MOST_REPEATS:
             raise LimitedUntil(self._clock.now() + wait, "secondary" if _is_secondary(exception) else "primary")
         await self._clock.sleep(wait)
         return True
@@ -173,6 +189,12 @@ class Client(GitHubAPI):
             self.rate_limit = limit
             self.oauth_token = None
         return data if isinstance(data, Mapping) else {}
+
+
+def _repeatable(method: str, url: str) -> bool:
+    """A write may have been carried out although its answer was lost; only the job can tell, by reading. Another
+    token does no harm."""
+    return method == "GET" or url.endswith(TOKEN_PATH)
 
 
 def seconds_to_wait(error: gidgethub.HTTPException, now: float, attempt: int) -> float | None:

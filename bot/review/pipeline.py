@@ -18,7 +18,7 @@ from bot.github.connection import GitHub
 from bot.github.errors import is_missing
 from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
-from bot.intents import RepositoryKey, ReviewIntent, external_id
+from bot.intents import Begun, RepositoryKey, ReviewIntent, external_id
 from bot.messages import Skipped
 from bot.remembered import Remembered
 from bot.review import plan as planning
@@ -31,7 +31,7 @@ from bot.review.proposal import Proposal, propose
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
 from bot.review.stages import Analysed, Done, Loaded, Published
-from bot.steps import StepFailed, Steps
+from bot.steps import PutOff, StepFailed, Steps
 from engine.findings import ReviewReport
 from engine.settings import LoadedSettings, Settings
 
@@ -103,6 +103,10 @@ class ReviewPipeline:
             reason = failure.reason
             await steps.run("conclude", Done, lambda: self._conclude(key, loaded, Analysed(broken=reason), None))
             return f"failed: {reason}"
+        except PutOff as later:
+            begun = Begun(run_id=loaded.run_id, head_sha=loaded.head_sha)
+            later.instead = intent.model_copy(update={"begun": begun})
+            raise
         await steps.run("conclude", Done, lambda: self._conclude(key, loaded, analysed, published))
         if published.superseded:
             raise Overtaken
@@ -119,12 +123,21 @@ class ReviewPipeline:
             if is_missing(error):
                 return Loaded(stop="the pull request is gone")
             raise
-        if not pull.is_open:
-            return Loaded(stop="the pull request is closed")
         if pull.base.repo is not None:
             # Events carry the name of their time; writes do not follow redirects.
             owner, _, name = pull.base.repo.full_name.partition("/")
             repository = self.github.repository(key.installation_id, owner, name)
+        if intent.begun is not None and (intent.begun.head_sha != pull.head.sha or not pull.is_open):
+            await publishing.complete_check(
+                repository,
+                self._clock,
+                intent.begun.run_id,
+                conclusion="neutral",
+                title=messages.SUPERSEDED_TITLE,
+                summary=messages.SUPERSEDED_SUMMARY,
+            )
+        if not pull.is_open:
+            return Loaded(stop="the pull request is closed")
         mark = external_id(key.repository_id, pull.number)
         runs = await repository.check_runs(pull.head.sha, self.check_name, self.github.app_id)
         if not intent.force and any(_is_done(run, mark) for run in runs):

@@ -113,6 +113,25 @@ async def test_a_connection_that_breaks_is_unavailability(bench: Bench) -> None:
         await repository(bench).create_comment(pull.number, "never")
 
 
+async def test_a_read_whose_connection_broke_is_repeated(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.github.refuse_next("timeout", "timeout", operation="pulls/get")
+
+    assert (await repository(bench).pull(pull.number)).number == pull.number
+
+
+async def test_a_limit_that_one_request_met_quiets_the_whole_installation(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.github.refuse_next("primary")
+    with pytest.raises(LimitedUntil):
+        await repository(bench).pull(pull.number)
+    bench.github.log.clear()
+
+    with pytest.raises(LimitedUntil):
+        await repository(bench).files(pull.number)
+    assert not bench.github.log
+
+
 FAULTS = (
     "502",
     "500",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,15 +15,16 @@ from pydantic import TypeAdapter
 from bot.database import Heartbeats, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.intents import Intent, RepositoryKey, ReviewIntent
-from bot.jobs import Jobs
+from bot.jobs import LANES, Jobs
 from bot.review.stages import Done
 from bot.steps import StepFailed, Steps
 
 KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")
 
 
-def review(number: int) -> ReviewIntent:
-    return ReviewIntent(repository=KEY, number=number, reason="test")
+def review(number: int, installation: int = 1) -> ReviewIntent:
+    key = KEY.model_copy(update={"installation_id": installation})
+    return ReviewIntent(repository=key, number=number, reason="test")
 
 
 class Audit(ReviewIntent):
@@ -159,6 +161,41 @@ async def test_what_github_puts_off_is_done_later_and_faults_are_repeated(tmp_pa
 
     assert worker.failures == []
     assert not troubles
+
+
+async def test_a_job_that_github_puts_off_for_long_leaves_its_worker_to_others(tmp_path: Path) -> None:
+    troubles: list[Exception] = [LimitedUntil(time.time() + 3600, "primary")]
+
+    def step() -> None:
+        if troubles:
+            raise troubles.pop(0)
+
+    worker = Worker(step)
+    async with queue(tmp_path, worker, worker_concurrency=1) as jobs:
+        for number in (1, 2):
+            await jobs.accept(f"job {number}", review(number))
+        await ended(worker, 1)
+
+        (went_on,) = worker.ended
+        assert await jobs.knows("job 2~1" if went_on == "job 1" else "job 1~1")
+
+
+async def test_one_busy_organisation_leaves_room_for_the_others(tmp_path: Path) -> None:
+    worker = Worker()
+    worker.gate.clear()
+    async with queue(tmp_path, worker, worker_concurrency=LANES + 1) as jobs:
+        for number in range(60):
+            await jobs.accept(f"busy {number}", review(number))
+        async with asyncio.timeout(60):
+            while len(worker.begun) < LANES:
+                await asyncio.sleep(0.02)
+        await jobs.accept("quiet", review(1, installation=2))
+        async with asyncio.timeout(60):
+            while "quiet" not in worker.begun:
+                await asyncio.sleep(0.02)
+
+        assert len(worker.begun) == LANES + 1
+        worker.gate.set()
 
 
 async def test_a_fault_of_our_own_is_a_failure_with_a_reason(tmp_path: Path) -> None:

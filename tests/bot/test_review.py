@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+import pytest
+
 from bot import messages
+from bot.intents import ReviewIntent
 from bot.review import markers
+from bot.steps import PutOff
 from engine.findings import FailedFile
-from tests.bot.conftest import BUGGY, MARK, TRAIN, Bench
+from tests.bot.conftest import BUGGY, MARK, START, TRAIN, Bench, PlainSteps, Result
 
 
 async def test_a_bug_gets_a_check_a_comment_and_a_summary(bench: Bench) -> None:
@@ -335,3 +341,32 @@ async def test_a_second_push_costs_few_calls(bench: Bench) -> None:
     writes = [call for call in bench.github.log if call.method != "GET" and "graphql" not in call.path]
     assert len(writes) == 2, [call.operation for call in bench.github.log]
     assert sum(call.counted for call in bench.github.log) <= 14, [call.operation for call in bench.github.log]
+
+
+class PuttingOff(PlainSteps):
+    """GitHub's limit is used up when it comes to the analysis."""
+
+    async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
+        if name == "analyse":
+            raise PutOff(START + 3600)
+        return await super().run(name, model, work)
+
+
+@pytest.mark.parametrize("then", ["a push", "nothing", "closed"])
+async def test_a_review_that_was_put_off_leaves_no_check_run_in_progress(bench: Bench, then: str) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    intent = ReviewIntent(repository=bench.key(), number=pull.number, reason="test")
+    with pytest.raises(PutOff) as caught:
+        await bench.handler.handle("job", intent, PuttingOff(bench.clock))
+    if then == "a push":
+        bench.push(pull, {"train.py": BUGGY + "print(1)\n"})
+    elif then == "closed":
+        bench.github.close_pull(pull)
+
+    later = caught.value.instead
+    assert later is not None
+    await bench.handler.handle("job~1", later, bench.steps)
+
+    assert {check.status for check in bench.github.checks} == {"completed"}
+    assert len(bench.github.checks) == (2 if then == "a push" else 1)
+    assert len(bench.github.reviews) == (0 if then == "closed" else 1)
