@@ -54,14 +54,11 @@ def estimate(
     """
     devices = [find_gpu(name) for name in gpus if name != AUTO and not names_no_gpu(name)]
     notes: list[str] = []
+    overrides = checked(overrides or {})
     try:
-        launch = plan(project, script)
+        project, launch = prepared(project, script, overrides)
     except CannotLaunch as problem:
         return EstimateReport(targets=_unknown_targets(devices), notes=(str(problem),))
-    project = project.with_files(launch.sources)
-    overrides = checked(overrides or {})
-    if "world_size" in overrides:
-        launch = _with_world_size(launch, int(overrides["world_size"]))
     first = devices[0] if devices else find_gpu(DEFAULT_GPU)
     if not devices:
         notes.append(f"no GPU was named: kernels and workspaces are those of {first.name}")
@@ -89,6 +86,17 @@ def estimate(
         seconds=seconds,
         fetch_config=fetch_config,
     )
+
+
+def prepared(project: Project, script: str, overrides: Mapping[str, str]) -> tuple[Project, Launch]:
+    """How a script is launched under (checked) overrides, and the project with the sources that were written for it.
+
+    Raises CannotLaunch.
+    """
+    launch = plan(project, script)
+    if "world_size" in overrides:
+        launch = _with_world_size(launch, int(overrides["world_size"]))
+    return project.with_files(launch.sources), launch
 
 
 def _with_cheapest(

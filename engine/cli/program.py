@@ -14,7 +14,9 @@ from importlib import import_module
 
 from engine.cli.usage import WrongUse
 
-COMMANDS = ("check", "estimate", "review", "replay", "explain", "rules", "gpus")
+COMMANDS = (
+    "check", "estimate", "compare", "review", "replay", "explain", "rules", "gpus", "config", "init", "completion",
+)  # fmt: skip
 """Each a module of `engine.cli.commands`."""
 EPILOG = """\
 first steps:

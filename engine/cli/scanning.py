@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.check import Analysis, analyse, together, wanted_paths
+from engine.cli.progress import bar
 
 if TYPE_CHECKING:
     from engine.cli.usage import Selection
@@ -41,7 +41,7 @@ def scan(selection: Selection, asked: Asked, jobs: int) -> CheckReport:
     """The report of the selected paths. `jobs` is the number of processes, 0 for as many as pay. Raises UnknownRule."""
     paths = wanted_paths(selection.project, selection.paths, asked.settings)
     processes = min(jobs or _processors(), max(1, len(paths) // WORTH_PROCESSES if not jobs else len(paths)))
-    with _progress(len(paths)) as done:
+    with bar(len(paths), "files") if len(paths) >= LONG_SCAN else nullcontext(_unheard) as done:
         if processes > 1:
             return _in_processes(selection, paths, asked, processes, done).report
         return _analysed(selection, asked, done).report
@@ -52,7 +52,11 @@ def _processors() -> int:
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
-def _analysed(selection: Selection, asked: Asked, done: Callable[[int], None] = lambda files: None) -> Analysis:
+def _unheard(files: int) -> None:
+    """Nobody waits for a short scan."""
+
+
+def _analysed(selection: Selection, asked: Asked, done: Callable[[int], None] = _unheard) -> Analysis:
     return analyse(
         selection.project,
         selection.paths,
@@ -114,18 +118,3 @@ def _shared_out(groups: Sequence[Sequence[str]], parts: int) -> list[list[str]]:
     for group in sorted(groups, key=len, reverse=True):
         min(shares, key=len).extend(group)
     return sorted(shares, key=len, reverse=True)
-
-
-@contextmanager
-def _progress(files: int) -> Iterator[Callable[[int], None]]:
-    """Hears of finished files; draws a bar on stderr where that is a terminal and the scan is long."""
-    if files < LONG_SCAN or not sys.stderr.isatty():
-        yield lambda number: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=files)
-        yield lambda number: progress.advance(task, number)

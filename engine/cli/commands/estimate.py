@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.devices import add_gpus, known_gpus
-from engine.cli.usage import ROOT_MARKS, WrongUse
+from engine.cli.overriding import add_overrides, parse_overrides
+from engine.cli.scripts import add_script, named
+from engine.cli.usage import WrongUse
 
 if TYPE_CHECKING:
     from engine.findings import EstimateReport
@@ -21,9 +22,6 @@ AUTO = "auto"
 
 FAILING = ("does-not-fit", "borderline", "unknown", "never")
 """What `--fail-on` takes: each verdict fails with those before it."""
-COMMAND_LINE = "command-line.sh"
-"""The launch script that a command line is read as."""
-
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
 EXAMPLES = (
     ("preflight estimate train.py --gpu a100-80gb", "peak memory, verdict and ranked savings"),
@@ -38,17 +36,9 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of `preflight estimate`."""
-    parser.add_argument(
-        "script",
-        nargs="+",
-        metavar="SCRIPT",
-        help="Python file, notebook, launch script or configuration file; or, after --, a whole command line",
-    )
-    parser.add_argument("--root", metavar="DIR", help="where the paths that it names are looked up")
+    add_script(parser)
     add_gpus(parser, more=", `auto` for the cheapest for rent that it fits")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a setting"
-    )
+    add_overrides(parser)
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
     parser.add_argument(
         "--fail-on",
@@ -137,22 +127,6 @@ def _write_files(
         raise WrongUse(str(problem)) from problem
 
 
-def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, str]]:
-    """The project root, the script in it, and the launch script that a command line stands for. Raises WrongUse."""
-    command = len(words) > 1
-    script = Path.cwd() / COMMAND_LINE if command else Path(words[0]).resolve()
-    if not command and not script.is_file():
-        raise WrongUse(f"{words[0]} is not a file")
-    top = Path(root).resolve() if root else default_root(script)
-    if not top.is_dir():
-        raise WrongUse(f"{root} is not a folder")
-    if command:
-        return top, COMMAND_LINE, {COMMAND_LINE: shlex.join(words) + "\n"}
-    if not script.is_relative_to(top):
-        raise WrongUse(f"{words[0]} is not below {top}; name its project with --root")
-    return top, script.relative_to(top).as_posix(), {}
-
-
 def recorded(project: Project, script: str, gpus: Sequence[str], overrides: Mapping[str, str]) -> Sequence[Event]:
     """Every allocation and release on the first of the devices; none where the script can not be launched."""
     from engine.estimate import DEFAULT_GPU
@@ -167,25 +141,3 @@ def recorded(project: Project, script: str, gpus: Sequence[str], overrides: Mapp
         return ()
     except ValueError as problem:
         raise WrongUse(str(problem)) from problem
-
-
-def parse_overrides(values: list[str]) -> dict[str, str]:
-    """`key=value` pairs. Raises WrongUse."""
-    overrides: dict[str, str] = {}
-    for value in values:
-        key, equals, text = value.partition("=")
-        if not equals or not key.strip():
-            raise WrongUse(f"--set takes key=value, not {value!r}")
-        overrides[key.strip().replace("-", "_")] = text.strip()
-    return overrides
-
-
-def default_root(script: Path) -> Path:
-    """The nearest project root above the script that is at or below the working folder, else the script's folder."""
-    here = Path.cwd().resolve()
-    if script.is_relative_to(here):
-        return here
-    for folder in script.parents:
-        if any((folder / mark).exists() for mark in ROOT_MARKS):
-            return folder
-    return script.parent

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from engine.cli.progress import bar
 from engine.cli.usage import WrongUse
 
 HELP = "review the last merges of a repository, one row each"
@@ -33,7 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     from engine.replay import replay
 
     try:
-        rows = replay(Path(arguments.repository), arguments.revision, arguments.last, memory=arguments.memory)
+        rows = []
+        with bar(arguments.last, "merges") as done:
+            for row in replay(Path(arguments.repository), arguments.revision, arguments.last, memory=arguments.memory):
+                rows.append(row)
+                done(1)
         if arguments.format == "json":
             print(json.dumps([row.as_json() for row in rows], indent=2))
         else:

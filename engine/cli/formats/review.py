@@ -15,7 +15,7 @@ from engine.findings import ReviewReport
 from engine.presentation.memory import VERDICT_WORDS, show_bytes, show_difference, show_price, show_range
 from engine.presentation.renting import rent_in_words
 from engine.project import Project
-from engine.replay import Replayed
+from engine.replay import Replayed, per_week
 
 _CONCLUSION_STYLES = {"success": "green", "neutral": "yellow", "failure": "bold red"}
 
@@ -55,36 +55,48 @@ def _print_memory(report: ReviewReport, console: Console) -> None:
 
 
 def print_replay(rows: Iterable[Replayed], console: Console | None = None) -> None:
-    """One row a merge, and what they add up to."""
+    """One row a merge, what they add up to, and how often that is."""
     console = console or output()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Commit", no_wrap=True)
     table.add_column("Subject")
     for heading in ("Files", "New", "Fixed", "Comments"):
         table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("Check", no_wrap=True)
     table.add_column("Rules")
     table.add_column("Memory")
-    total = silent = comments = 0
-    for row in rows:
-        total += 1
-        silent += row.comments == 0
-        comments += row.comments
-        levels = (("error", row.errors), ("warning", row.warnings), ("note", row.notes))
-        new = Text(", ").join(Text(count(number, level), SEVERITY_STYLES[level]) for level, number in levels if number)
-        memory = ""
-        if row.head_bytes is not None:
-            memory = show_bytes(row.head_bytes)
-            if row.base_bytes is not None:
-                memory += f", {show_difference(row.base_bytes, row.head_bytes)}"
+    shown = list(rows)
+    for row in shown:
         table.add_row(
             row.commit[:8],
             Text(printable(row.subject)[:60]),
             str(row.files),
-            new,
+            _new(row),
             str(row.fixed or ""),
             str(row.comments or ""),
+            Text(row.conclusion, _CONCLUSION_STYLES[row.conclusion]),
             ", ".join(row.rules),
-            memory,
+            _memory_change(row),
         )
     console.print(table)
-    console.print(f"\n{count(total, 'merge')}: {count(comments, 'comment')}, {silent} without any.")
+    comments = sum(row.comments for row in shown)
+    silent = sum(row.comments == 0 for row in shown)
+    console.print(f"\n{count(len(shown), 'merge')}: {count(comments, 'comment')}, {silent} without any.")
+    rates = per_week(shown)
+    if rates is not None:
+        console.print(
+            f"Over {rates.weeks:.1f} weeks that is {rates.merges:.1f} merges, {rates.comments:.1f} comments and "
+            f"{rates.failures:.1f} failing checks a week."
+        )
+
+
+def _new(row: Replayed) -> Text:
+    levels = (("error", row.errors), ("warning", row.warnings), ("note", row.notes))
+    return Text(", ").join(Text(count(number, level), SEVERITY_STYLES[level]) for level, number in levels if number)
+
+
+def _memory_change(row: Replayed) -> str:
+    if row.head_bytes is None:
+        return ""
+    told = show_bytes(row.head_bytes)
+    return told if row.base_bytes is None else f"{told}, {show_difference(row.base_bytes, row.head_bytes)}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
+from engine.cli.program import COMMANDS, build_parser
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,29 @@ def test_gpus_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gpus", "a100 80gb", "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["usable_bytes"] < row["total_bytes"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_that_the_parser_takes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    examples = capsys.readouterr().out.partition("examples:\n")[2].strip().split("\n")
+    lines = [line.strip().split("  ")[0] for line in examples]
+    assert all(line.startswith(f"preflight {command}") for line in lines)
+    for line in lines:
+        words = shlex.split(re.split(r" >>? ", line)[0])
+        assert build_parser().parse_args(words[1:]).command == command
+
+
+def test_a_command_loads_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "import sys\nfrom engine.cli import main\n"
+        "main(['rules'])\n"
+        "print([name for name in sys.modules if name.startswith('engine.cli.commands.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("['engine.cli.commands.rules']")
 
 
 def test_help_loads_neither_pydantic_nor_rich_nor_libcst() -> None:

@@ -1,0 +1,93 @@
+"""Devices and cloud instances for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from engine.cli.formats.terminal import output
+from hardware_catalog import (
+    GIB,
+    Gpu,
+    Instance,
+    bf16_tflops,
+    instances_with,
+    memory_bandwidth_gb_s,
+    total_bytes,
+    usable_bytes,
+)
+
+
+def _table(left: Sequence[str], right: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in left:
+        table.add_column(heading, no_wrap=heading != "Name")
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def print_gpus(gpus: Sequence[Gpu]) -> None:
+    """One row a device."""
+    table = _table(
+        ("Id", "Name", "Architecture"), ("Total", "Usable by one process", "GB/s", "bf16 TFLOP/s", "From an hour")
+    )
+    for gpu in gpus:
+        bandwidth, rate = memory_bandwidth_gb_s(gpu), bf16_tflops(gpu)
+        usable = f"{usable_bytes(gpu) / GIB:.2f} GiB{'*' if gpu.measured else ' '}"
+        price = _from_price(gpu)
+        table.add_row(
+            gpu.id,
+            gpu.name,
+            gpu.architecture,
+            f"{total_bytes(gpu) / GIB:.2f} GiB",
+            usable,
+            f"{bandwidth:,.0f}" if bandwidth is not None else "",
+            f"{rate:,.0f}" if rate is not None else "",
+            f"${price:,.2f}" if price is not None else "",
+        )
+    console = output()
+    console.print(table)
+    if any(gpu.measured for gpu in gpus):
+        console.print(Text("* as torch reported it on such a device", "dim"))
+
+
+def print_gpu(gpu: Gpu) -> None:
+    """The instances that carry a device, and where its figures come from."""
+    console = output()
+    instances = instances_with(gpu.id)
+    if instances:
+        console.print("\nCloud instances:")
+        print_instances(instances)
+    console.print(Text(f"\nSource: {gpu.source}", "dim"))
+
+
+def print_instances(instances: Sequence[Instance]) -> None:
+    """One row an instance, in the order given."""
+    table = _table(("Instance", "Device"), ("Devices", "An hour", "A device"))
+    table.add_column("Region")
+    table.add_column("Of")
+    for row in instances:
+        price, each = row.price_usd_per_hour, _per_device(row)
+        table.add_row(
+            row.id,
+            row.gpu,
+            f"{row.gpu_count:g}",
+            f"${price:,.2f}" if price is not None else "",
+            f"${each:,.2f}" if each is not None else "",
+            Text(row.price_region or "", "dim"),
+            Text(row.price_date or "", "dim"),
+        )
+    output().print(table)
+
+
+def _per_device(row: Instance) -> float | None:
+    return row.price_usd_per_hour / row.gpu_count if row.price_usd_per_hour is not None and row.gpu_count else None
+
+
+def _from_price(gpu: Gpu) -> float | None:
+    """The least published price of one device in an instance that carries whole ones."""
+    prices = [price for row in instances_with(gpu.id) if row.gpu_count >= 1 and (price := _per_device(row)) is not None]
+    return min(prices, default=None)
