@@ -15,7 +15,8 @@ from importlib import import_module
 from engine.cli.usage import WrongUse
 
 COMMANDS = (
-    "check", "estimate", "compare", "review", "replay", "explain", "rules", "gpus", "config", "init", "completion", "lsp",
+    "check", "estimate", "compare", "review", "replay", "explain", "rules", "gpus", "config", "init", "completion",
+    "lsp",
 )  # fmt: skip
 """Each a module of `engine.cli.commands`."""
 EPILOG = """\
