@@ -52,6 +52,12 @@ $(INSTALLED): pyproject.toml
 judges: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[deploy]'
 
+# Installs as the image does, and has what came of it review a pull request, over SQLite and over PostgreSQL.
+installed: $(INSTALLED)
+	rm -rf build/installed
+	PYTHON=$(BIN)/python deploy/install build/installed
+	PREFLIGHT_INSTALLED=$(CURDIR)/build/installed $(BIN)/python -m pytest tests/deploy/test_running.py
+
 # The versions and hashes that the image is made of, for every Python that the project runs on.
 PIN := pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
 	--custom-compile-command "make pins"

@@ -30,8 +30,8 @@ def test_systemd_understands_it(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", UNITS)
 def test_it_is_confined(name: str) -> None:
     systemd = program("systemd-analyze", "systemd")
-    command = [systemd, "security", "--offline=true", f"--threshold={MOST_EXPOSED * 10:.0f}", DEPLOY / "systemd" / name]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [systemd, "security", "--offline=true", f"--threshold={MOST_EXPOSED * 10:.0f}"]
+    done = subprocess.run([*command, DEPLOY / "systemd" / name], capture_output=True, text=True)
     if "Unknown" in done.stderr or "unrecognized option" in done.stderr:
         pytest.skip("this systemd-analyze does not judge files that are not installed")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
