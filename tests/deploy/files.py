@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 import yaml
+
+from tests.stress.postgres import binaries, private_server
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -40,3 +47,31 @@ def unit(name: str) -> dict[str, dict[str, list[str]]]:
             key, _, value = line.partition("=")
             section.setdefault(key, []).append(value)
     return sections
+
+
+@dataclass(frozen=True)
+class PostgreSQL:
+    """A running server of a test's own."""
+
+    folder: Path
+    url: str
+
+    def of(self, database: str) -> str:
+        """Return the address of another database of this server."""
+        return sa.make_url(self.url).set(database=database).render_as_string(hide_password=False)
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of PostgreSQL's own programs and return what it printed."""
+        done = subprocess.run([self.folder / program, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@contextmanager
+def postgresql() -> Iterator[PostgreSQL]:
+    """Run a server for the duration of the block; where there is none on the machine, the test is skipped."""
+    folder = binaries()
+    if folder is None:
+        pytest.skip("PostgreSQL's server is not installed; it comes with Debian's package postgresql")
+    with private_server(folder) as url:
+        yield PostgreSQL(folder, url)

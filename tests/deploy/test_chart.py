@@ -29,11 +29,21 @@ ALL: Manifest = {
     **LEAST,
     "image": {"repository": "registry.example.org/preflight", "digest": "sha256:" + "a" * 64},
     "imagePullSecrets": [{"name": "registry"}],
-    "secrets": {**LEAST["secrets"], "migrations": {"name": "preflight-owner", "url": "dsn"}},
-    "settings": {"PREFLIGHT_ANALYSIS_SECONDS": "60", "PREFLIGHT_LOG_LEVEL": "DEBUG"},
+    "secrets": {
+        "app": {"name": "preflight-app", "clientSecret": "client"},
+        "database": {"name": "preflight-database"},
+        "migrations": {"name": "preflight-owner", "url": "dsn"},
+    },
+    "settings": {"PREFLIGHT_CLIENT_ID": "Iv23", "PREFLIGHT_PUBLIC_URL": "https://preflight.example.org"},
     "web": {"replicas": 1, "nodeSelector": {"pool": "small"}, "tolerations": [{"operator": "Exists"}]},
     "worker": {"replicas": 5, "autoscaling": {"enabled": False}, "affinity": {"nodeAffinity": {}}},
-    "ingress": {"enabled": True, "className": "nginx", "host": "preflight.example.org", "tlsSecret": "preflight-tls"},
+    "ingress": {
+        "enabled": True,
+        "className": "nginx",
+        "host": "preflight.example.org",
+        "tlsSecret": "preflight-tls",
+        "pages": True,
+    },
     "networkPolicy": {
         "receiveFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}],
         "database": {"port": 6432, "to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]},
@@ -148,6 +158,7 @@ def test_secrets_come_by_reference_and_as_files() -> None:
         assert {name: files[path] for name, path in environment.items() if name.endswith("_FILE") and path} == {
             "PREFLIGHT_PRIVATE_KEY_FILE": ("preflight-app", "private-key"),
             "PREFLIGHT_WEBHOOK_SECRET_FILE": ("preflight-app", "webhook-secret"),
+            "PREFLIGHT_CLIENT_SECRET_FILE": ("preflight-app", "client"),
             "PREFLIGHT_DATABASE_URL_FILE": database,
         }
 

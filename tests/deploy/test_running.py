@@ -1,6 +1,6 @@
 """The commands and settings of deploy/, run without a container: one pull request in, one review out.
 
-`make installed` installs as the image does and has these tests run what came of it; otherwise they run the tree.
+`make installed` installs as the image does and has these tests run what came of it.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ import os
 import re
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from bot.standin import StandIn
 from tests.bot.conftest import Folder
 from tests.bot.scripts import BUG, CLEAN
 from tests.bot.test_serving import PATIENCE_SECONDS, concluded, free_port, until
-from tests.deploy.files import ROOT, compose, unit
-from tests.postgresql import PostgreSQL, postgresql
+from tests.deploy.files import PostgreSQL, compose, postgresql, unit
 
-INSTALLED = "PREFLIGHT_INSTALLED"
+INSTALLED = os.environ.get("PREFLIGHT_INSTALLED", "")
+
+pytestmark = pytest.mark.skipif(not INSTALLED, reason="`make installed` installs as the image does, and runs this")
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,8 @@ def from_compose(name: str, database: PostgreSQL) -> Role:
     """Read a service as compose does, with another address of the database, and free ports."""
     service = compose()["services"][name]
     environment = {
-        key: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value).replace("@database/", f"@127.0.0.1:{database.port}/")
-        for key, value in service["environment"].items()
-    }
+        key: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value) for key, value in service["environment"].items()
+    } | {"PREFLIGHT_DATABASE_URL": database.url}
     arguments = [str(free_port()) if word == "8000" else word for word in service["command"]]
     if arguments[0] == "serve":
         arguments += ["--port", str(free_port())]
@@ -73,10 +73,8 @@ class Machine:
     processes: list[asyncio.subprocess.Process] = field(default_factory=list)
 
     async def start(self, role: Role) -> asyncio.subprocess.Process:
-        installed = os.environ.get(INSTALLED)
-        command = [f"{installed}/bin/preflight-bot"] if installed else [sys.executable, "-m", "bot"]
         process = await asyncio.create_subprocess_exec(
-            *command,
+            f"{INSTALLED}/bin/preflight-bot",
             *role.arguments,
             env={name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
             | {
@@ -89,7 +87,7 @@ class Machine:
             }
             | role.environment,
             # Where nothing of the tree is found by chance.
-            cwd="/" if installed else ROOT,
+            cwd="/",
             stderr=asyncio.subprocess.DEVNULL,
         )
         self.processes.append(process)
@@ -144,7 +142,7 @@ async def reviewed(at: Machine, web: Role, worker: Role) -> None:
     await until(lambda: concluded(at.github))
 
     (check,) = at.github.checks
-    assert check.conclusion == "failure", check.summary
+    assert check.conclusion == "neutral", check.summary
     assert "zero-grad" in str(check.annotations)
     assert len(at.github.comments) == 1
 
@@ -167,8 +165,8 @@ async def test_web_and_worker_as_compose_starts_them_over_postgresql(tmp_path: P
         async with machine(tmp_path) as at:
             migrated = await at.start(from_compose("migrate", database))
             assert await migrated.wait() == 0
-            assert "preflight_workers" in database.run("psql", "--list", "--tuples-only") + database.run(
-                "psql", "--tuples-only", "--command=SELECT tablename FROM pg_tables"
+            assert "preflight_workers" in database.run(
+                "psql", database.url, "--command=SELECT tablename FROM pg_tables"
             )
             web, worker = (from_compose(name, database) for name in ("web", "worker"))
 

@@ -57,6 +57,10 @@ capabilities:
   value: /etc/preflight/app/private-key
 - name: PREFLIGHT_WEBHOOK_SECRET_FILE
   value: /etc/preflight/app/webhook-secret
+{{- if .root.Values.secrets.app.clientSecret }}
+- name: PREFLIGHT_CLIENT_SECRET_FILE
+  value: /etc/preflight/app/client-secret
+{{- end }}
 # Empty, so that the file counts: the image's own is SQLite.
 - name: PREFLIGHT_DATABASE_URL
   value: ""
@@ -91,6 +95,10 @@ capabilities:
         path: private-key
       - key: {{ .root.Values.secrets.app.webhookSecret }}
         path: webhook-secret
+      {{- with .root.Values.secrets.app.clientSecret }}
+      - key: {{ . }}
+        path: client-secret
+      {{- end }}
 - name: database
   secret:
     secretName: {{ .database.name }}
