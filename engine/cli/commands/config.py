@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.usage import WrongUse
 
 if TYPE_CHECKING:
+    from engine.project import Project
     from engine.settings import LoadedSettings
 
 HELP = "check a repository's configuration"
@@ -33,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints what holds; 2 where something is not understood. Raises WrongUse."""
-    from engine.cli.configured import doubts
     from engine.project import Project
 
     path = Path(arguments.path)
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         loaded = load_settings(project)
     else:
         project, loaded = None, _from_file(path)
-    problems = [*map(str, loaded.problems), *doubts(loaded, project)]
+    problems = [*map(str, loaded.problems), *(_missing_scripts(loaded, project) if project is not None else ())]
     values = loaded.settings.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if arguments.format == "json":
         print(json.dumps({"schema": 1, "path": loaded.path, "settings": values, "problems": problems}, indent=2))
@@ -59,10 +60,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if problems else 0
 
 
+def _missing_scripts(loaded: LoadedSettings, project: Project) -> Iterator[str]:
+    place = loaded.origins.get("entry_points", loaded.path)
+    for script in loaded.settings.named_scripts:
+        if not project.exists(script):
+            yield f"{place}: `entry-points`: {script} does not exist"
+
+
 def _from_file(path: Path) -> LoadedSettings:
     """The settings of one file. Raises WrongUse."""
     from engine.project import Project
-    from engine.settings import PYPROJECT_PATH, load_settings, parse_settings
+    from engine.settings import load_settings, parse_settings
+    from engine.settings.loading import PYPROJECT_PATH
 
     try:
         text = path.read_text(encoding="utf-8")

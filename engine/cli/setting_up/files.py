@@ -9,7 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from engine.cli.setting_up.looking import Seen
-from engine.settings import DEFAULT_EXCLUDE, YAML_PATHS
+from engine.settings import YAML_PATHS
+from engine.settings.model import DEFAULT_EXCLUDE
 
 PRE_COMMIT_PATH = ".pre-commit-config.yaml"
 WORKFLOW_PATH = ".github/workflows/preflight.yml"
@@ -48,7 +49,7 @@ def configuration(seen: Seen) -> str:
     else:
         lines.append("# gpus: [a100-80gb]  # devices that the runs have to fit")
     if seen.scripts:
-        lines.append(f"memory_scripts: {_listed(seen.scripts)}  # programs whose peak memory is estimated")
+        lines.append(f"entry_points: {_listed(seen.scripts)}  # programs whose peak memory is estimated")
     if seen.excludes:
         lines.append(f"exclude: {_listed([*DEFAULT_EXCLUDE, *seen.excludes])}  # never analysed")
     lines.append("fail_on: error  # `preflight check` fails at this severity and above: error, warning, note or never")

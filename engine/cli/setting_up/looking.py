@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.entry_scripts import entry_scripts
 from engine.project import Project, UnreadableFile
-from engine.settings import DEFAULT_EXCLUDE, Settings
+from engine.settings.model import DEFAULT_EXCLUDE, Settings
 from hardware_catalog import UnknownGPU, find_gpu
 
 MAX_READ = 200

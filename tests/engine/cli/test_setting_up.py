@@ -45,7 +45,7 @@ class TestInit:
         loaded = load_settings(Project.from_folder(repository))
         assert not loaded.problems
         assert loaded.settings.gpus == ("a100-sxm4-40gb",)
-        assert "train.py" in loaded.settings.memory_scripts
+        assert "train.py" in loaded.settings.named_scripts
         assert loaded.settings.excludes("third_party_code/external/x.py")
         assert loaded.settings.excludes("tests/test_model.py")
         assert run("config", "check").code == 0
@@ -92,7 +92,7 @@ class TestInit:
         assert (repository / ".github/preflight.yml").read_text() == "memory: false\n"
         monkeypatch.setattr("builtins.input", lambda question: "y")
         run("init")
-        assert "memory_scripts" in (repository / ".github/preflight.yml").read_text()
+        assert "entry_points" in (repository / ".github/preflight.yml").read_text()
 
     def test_a_link_is_never_written_through(self, repository: Path, run: Run, tmp_path: Path) -> None:
         outside = tmp_path / "outside.yml"
@@ -128,10 +128,10 @@ class TestConfigCheck:
         [
             ("memry: true\n", "did you mean `memory`"),
             ("fail_on: sometimes\n", "preflight.yml:1"),
-            ("memory: true\nignore: [retained-grap]\n", "preflight.yml:2: `ignore` names 'retained-grap'"),
-            ("severity: {PF999: note}\n", "which is no rule"),
+            ("memory: true\nignore: [retained-grap]\n", "preflight.yml:2: `ignore`: no rule named 'retained-grap'"),
+            ("severity: {PF999: note}\n", "no rule named"),
             ("per_path_ignores: {'a/**': [all, nonsense]}\n", "'nonsense'"),
-            ("memory_scripts: [gone.py]\n", "gone.py, which does not exist"),
+            ("memory: true\nentry_points: [gone.py]\n", "preflight.yml:2: `entry-points`: gone.py does not exist"),
             ("gpus: [warp-drive]\n", "warp-drive"),
             ("a: [\n", "YAML"),
         ],
