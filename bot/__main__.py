@@ -17,7 +17,7 @@ SWITCH_SECONDS = 0.0005
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of serve, worker, migrate, demo, setup. Returns 2 where the settings do not do."""
+    """Run one of serve, worker, migrate, backup, demo, setup. Returns 2 where the settings do not do."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["demo"]:
         # The demo has its own options, and needs no settings.
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"preflight-bot: these settings are missing or wrong:\n{error}", file=sys.stderr)
         return 2
     configure_logging(settings.log_level, settings.secrets())
+    if options.command == "backup":
+        return _back_up(settings.database_url, options.file)
     from bot import service
 
     if options.command == "worker":
@@ -69,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     worker.add_argument("--host", default="0.0.0.0")
     worker.add_argument("--port", type=int, help="answer /healthz, /readyz and /metrics there; nowhere by default")
     commands.add_parser("migrate", help="bring the tables of the database up to date, and end")
+    backup = commands.add_parser("backup", help="copy the SQLite database while it is in use")
+    backup.add_argument("file", type=Path, help="file to write; an older one is replaced once the copy is whole")
     commands.add_parser("demo", help="review a pull request on a local stand-in for GitHub")
     setup = commands.add_parser("setup", help="register the App at GitHub, step by step")
     setup.add_argument("--url", default="", help="public address of the server, such as https://preflight.example.org")
@@ -81,6 +85,18 @@ def _parser() -> argparse.ArgumentParser:
     setup.add_argument("--host", default="127.0.0.1")
     setup.add_argument("--port", type=int, default=8765)
     return parser
+
+
+def _back_up(database_url: str, target: Path) -> int:
+    from bot.backup import BackupFailed, back_up
+
+    try:
+        written = back_up(database_url, target)
+    except BackupFailed as failure:
+        print(f"preflight-bot: {failure}", file=sys.stderr)
+        return 1
+    print(f"{target}: {written} bytes")
+    return 0
 
 
 def _registered(options: argparse.Namespace) -> bool:

@@ -49,13 +49,14 @@ class Bot:
     executor_id: str = "worker-1"
     release: str = ""
     haste: str = ""
+    database_url: str = ""
 
     async def start(self, *command: str) -> None:
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | {
             "PREFLIGHT_APP_ID": str(self.github.app.id),
             "PREFLIGHT_PRIVATE_KEY": self.github.app.private_key,
             "PREFLIGHT_WEBHOOK_SECRET": self.github.app.webhook_secret,
-            "PREFLIGHT_DATABASE_URL": f"sqlite:///{self.database}",
+            "PREFLIGHT_DATABASE_URL": self.database_url or f"sqlite:///{self.database}",
             "PREFLIGHT_GITHUB_API_URL": self.github.url,
             "PREFLIGHT_WRITE_INTERVAL_SECONDS": "0",
             "PREFLIGHT_SYNCHRONIZE_DELAY_SECONDS": "0",
