@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports gates bench corpus calibrate judges pins installed stress clean
+.PHONY: demo test check lint types imports gates bench corpus calibrate docs judges pins installed stress clean
 
 demo: $(INSTALLED)
 	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
@@ -42,6 +42,11 @@ corpus: $(INSTALLED)
 
 calibrate: $(INSTALLED)
 	$(BIN)/python -m tests.accuracy.calibrate
+
+# The generated pages of docs/, and the outputs that its pages show.
+docs: $(INSTALLED)
+	$(BIN)/python -m tests.docs.reference
+	$(BIN)/python -m tests.docs.commands
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

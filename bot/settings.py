@@ -28,16 +28,22 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     app_id: Annotated[int, Field(gt=0)]
+    """The App's number."""
     private_key: SecretStr
+    """The App's key, in PEM."""
     webhook_secret: SecretStr
+    """What deliveries are signed with."""
     database_url: str = "sqlite:///preflight.sqlite3"
+    """Where deliveries and jobs are kept: SQLite, or PostgreSQL for more than one machine."""
     github_api_url: str = "https://api.github.com"
+    """Address of the REST interface; GitHub Enterprise Server has its own."""
     github_graphql_url: str = ""
     """Only needed where it cannot be told from the REST address."""
     executor_id: str = Field(min_length=1, max_length=200, default_factory=socket.gethostname)
     """Name of this worker, the machine's by default: it must differ between workers that run at the same time, and
     should stay the same over restarts, since a restarted worker resumes at once the jobs that carry its name."""
     check_name: str = "Preflight"
+    """Name of the check run."""
     worker_concurrency: Annotated[int, Field(ge=1)] = 8
     """Pull requests reviewed at the same time by this process."""
     installation_concurrency: Annotated[int, Field(ge=1)] = 6
@@ -62,8 +68,11 @@ class Settings(BaseModel):
     silent_worker_seconds: Annotated[float, Field(ge=60)] = 90.0
     """A worker that has not been heard of for this long is taken for lost, and its jobs are taken over."""
     reconcile_on_start: bool = True
+    """Looks at the start for deliveries that were missed."""
     log_level: str = "INFO"
+    """Least that is logged."""
     client_id: str = ""
+    """The App's client id."""
     client_secret: SecretStr = SecretStr("")
     """The App's own, for signing people in."""
     public_url: str = ""

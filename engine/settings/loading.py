@@ -264,13 +264,9 @@ def _no_gpu(name: str) -> str | None:
 def _no_rule(entry: str) -> str | None:
     from engine.rules import registry
 
-    names = [rule.name for rule in registry()]
-    wanted = entry.strip().lower()
-    if wanted in ("all", *names) or any(
-        rule.code.lower().startswith(wanted) for rule in registry() if wanted[:2] == "pf"
-    ):
+    if any(Settings().names_rule((entry,), rule.code, rule.name) for rule in registry()):
         return None
-    close = get_close_matches(wanted, names, n=1)
+    close = get_close_matches(entry.strip().lower(), [rule.name for rule in registry()], n=1)
     return f"no rule named {entry!r}" + (
         f"; did you mean `{close[0]}`?" if close else " (`preflight rules` lists them)"
     )
