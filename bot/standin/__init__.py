@@ -65,6 +65,7 @@ Faults: ``refuse_next(*faults, operation=None)`` queues answers for the next mat
     ``"hang"`` (no answer until the client goes), ``"graphql-limit"`` (200 with an error of type RATE_LIMITED),
     ``"lost-answer"`` (the request is carried out, the answer is a 502), ``"401"``, ``"404"``.
     ``refuse_often(share, *faults, seed=0)``: from now on that share of all requests meets one of the faults.
+    ``latency_seconds`` (attribute): what each answer takes at least.
     ``stale_reads(pull, count)``: the next ``count`` reads of that pull request show the head before the last push.
 
 In a browser (``web_url``): the manifest flow from ``/settings/apps/new`` on, ``/apps/SLUG/installations/new``, and

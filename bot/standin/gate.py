@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -75,6 +76,8 @@ class Gate:
         """One request from fault to log."""
         github = self.github
         raw = await http.read()
+        if github.latency_seconds:
+            await asyncio.sleep(github.latency_seconds)
         fault = self.faults.take(name)
         body: Any = None
         token: Token | None = None

@@ -39,6 +39,8 @@ class World:
     permissions: InitVar[dict[str, str] | None] = None
     api_versions: Sequence[str] = API_VERSIONS
     most_tree_entries: int = 100_000
+    latency_seconds: float = 0.0
+    """What each answer takes at least."""
 
     repositories: list[Repository] = field(default_factory=list, init=False)
     pulls: list[PullRequest] = field(default_factory=list, init=False)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+OWN_MARKUP = re.compile(r"(?:<details>|</details>|<summary>[\w ]+</summary>|<!-- preflight:[^<>]*-->|\s)*")
+ACTIVE = re.compile(r"@\w|#\d|GH-\d|www\.|evil\.example/")
+"""What GitHub makes a link or a mention of, with the host that the hostile texts of the tests name."""
+REVERSES = "\u202e"
 
 
 def tokens(markdown: str) -> Iterator[Token]:
@@ -13,3 +19,20 @@ def tokens(markdown: str) -> Iterator[Token]:
     for token in MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").parse(markdown):
         yield token
         yield from token.children or ()
+
+
+def escapes(markdown: str) -> list[str]:
+    """What of a text would become more than text: markup, links, mentions, a change of direction."""
+    found = []
+    for token in tokens(markdown):
+        if token.type in {"image", "code_block"}:
+            found.append(f"{token.type}: {token.content}")
+        if token.type in {"html_block", "html_inline"} and not OWN_MARKUP.fullmatch(token.content):
+            found.append(f"markup: {token.content}")
+        if token.type == "link_open" and "evil" in str(token.attrs.get("href")):
+            found.append(f"link: {token.attrs.get('href')}")
+        if token.type == "text" and (
+            ACTIVE.search(token.content) or token.content.strip() == "heading" or REVERSES in token.content
+        ):
+            found.append(f"text: {token.content}")
+    return found

@@ -10,7 +10,7 @@ import pytest
 from bot import messages
 from bot.review.analysis import Limits, ProcessAnalyst
 from tests.bot.conftest import BUGGY, Bench
-from tests.bot.rendered import tokens
+from tests.bot.rendered import escapes
 from tests.bot.scripts import BUG, CLEAN
 
 LIMITS = Limits(seconds=120, memory_bytes=4 * 2**30)
@@ -31,7 +31,6 @@ history = {"@octocat | <b>": []}
 for step in range(100):
     history["@octocat | <b>"].append(model(torch.randn(8, 4, device="cuda")).pow(2).mean())  # ``` @octocat <b>
 """
-OWN_MARKUP = re.compile(r"(?:<details>|</details>|<summary>[\w ]+</summary>|<!-- preflight:[^<>]*-->|\s)*")
 
 
 def use_the_engine(bench: Bench) -> None:
@@ -107,15 +106,6 @@ async def test_names_and_texts_of_a_repository_stay_text_wherever_they_are_shown
     said = [check.summary or "", check.text or "", *comments, *(review.body for review in bench.github.reviews)]
     assert len([text for text in said if "octocat" in text]) >= 3
     for text in said:
-        for token in tokens(text):
-            assert token.type not in {"image", "code_block"}, text
-            if token.type in {"html_block", "html_inline"}:
-                assert OWN_MARKUP.fullmatch(token.content), token.content
-            if token.type == "link_open":
-                assert "evil" not in str(token.attrs.get("href")), text
-            if token.type == "text":
-                assert not re.search(r"@\w|#\d|GH-\d|www\.|evil\.example/", token.content), text
-                assert token.content.strip() != "heading"
-                assert "\u202e" not in token.content
+        assert not escapes(text)
     for annotation in check.annotations:
         assert "\u202e" not in annotation["message"] + annotation["title"]

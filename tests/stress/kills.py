@@ -19,8 +19,8 @@ PUSHED_TWICE = 3
 """Every third pull request gets a second push."""
 BACKLOG = 12
 """Pull requests under way at a time: there is work to interrupt from the first kill to the last."""
-MOST_REST_SECONDS = 4.0
-"""Between a start and the next kill."""
+MOST_REST_SECONDS = 2.0
+"""From the state at which a kill is due to the kill: any moment of a review may be hit."""
 LOOK_SECONDS = 0.05
 LOST = "worker-3"
 COMES_BACK = ("worker-1", "worker-2", RECEIVER)
@@ -59,9 +59,14 @@ class Stage:
         self.github.push(pull, f"push-{number}")
         await self.github.deliver("pull_request", "synchronize", pull=pull)
 
-    async def rest(self) -> None:
-        """Wait for a random moment."""
-        await asyncio.sleep(self.chance.uniform(0.0, MOST_REST_SECONDS))
+    async def moments(self, count: int) -> AsyncIterator[int]:
+        """Random moments, counted from 0, spread over the whole of the work."""
+        due = sorted(self.chance.uniform(0, self.pulls) for _ in range(count))
+        for index, reviewed in enumerate(due):
+            while len(self.github.pulls) - len(unfinished(self.github)) < int(reviewed):
+                await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(self.chance.uniform(0.0, MOST_REST_SECONDS))
+            yield index
 
     async def end(self, patience_seconds: float) -> list[str]:
         """Wait for the end, and return what is wrong with it."""
@@ -91,8 +96,7 @@ async def on_sqlite(
         try:
             await fleet.serve()
             arriving = asyncio.create_task(stage.arrive())
-            for _ in range(kills):
-                await stage.rest()
+            async for _ in stage.moments(kills):
                 await fleet.kill(SERVE_WITH_WORKER)
                 await fleet.serve()
             await arriving
@@ -123,8 +127,7 @@ async def on_postgres(
             for name in ("worker-1", "worker-2", LOST):
                 await _begin(fleet, name)
             arriving = asyncio.create_task(stage.arrive())
-            for kill in range(kills):
-                await stage.rest()
+            async for kill in stage.moments(kills):
                 name = LOST if kill == lost_at else stage.chance.choice(COMES_BACK)
                 await fleet.kill(name)
                 if name != LOST:

@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import sqlalchemy as sa
+
+from bot.database import create_engine
+
 INSTALLED = Path("/usr/lib/postgresql")
 """Where Debian and its relatives put the server, a folder for each version; it is not on the PATH there."""
 DATABASE = "postgres"
@@ -38,6 +42,15 @@ def private_server(folder: Path) -> Iterator[str]:
         yield server.start()
     finally:
         server.stop()
+
+
+def another_database(address: str, name: str) -> str:
+    """Create a further, empty database on the server of `address`, and return its address."""
+    engine = create_engine(address).execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(f'CREATE DATABASE "{name}"'))
+    engine.dispose()
+    return sa.make_url(address).set(database=name).render_as_string(hide_password=False)
 
 
 class _Server:

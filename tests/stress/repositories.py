@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bot.scripts import CLEAN
 
 CLEAR = "    optimizer.zero_grad()\n"
-WITHOUT_MEMORY = "memory: false\n"
+LINK, SUBMODULE = "120000", "160000"
 
 
 def script(number: int, *, buggy: bool) -> str:
@@ -36,6 +36,8 @@ class Branch:
     name: str
     files: Mapping[str, str | bytes]
     parent: str = "main"
+    modes: Mapping[str, str] = field(default_factory=dict)
+    """Of files that are no plain files: 120000 a link, whose content is its target, 160000 a submodule."""
 
 
 def write(folder: Path, main: Mapping[str, str | bytes], branches: Iterable[Branch]) -> Path:
@@ -52,13 +54,21 @@ def _commit(branch: Branch) -> bytes:
     if branch.parent:
         lines.append(b"from refs/heads/%s\n" % branch.parent.encode())
     for path, content in branch.files.items():
-        lines.append(b"M 100644 inline %s\n" % _quoted(path))
-        lines.append(_data(content.encode() if isinstance(content, str) else content))
+        mode = branch.modes.get(path, "100644")
+        if mode == SUBMODULE:
+            lines.append(b"M %s %s %s\n" % (mode.encode(), _bytes(content), _quoted(path)))
+            continue
+        lines.append(b"M %s inline %s\n" % (mode.encode(), _quoted(path)))
+        lines.append(_data(_bytes(content)))
     return b"".join(lines) + b"\n"
 
 
 def _data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
 
 
 def _quoted(path: str) -> bytes:
