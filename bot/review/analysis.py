@@ -26,6 +26,9 @@ MOST_PROBES = 24
 """Runs spent on finding the files that break an analysis."""
 PROBE_SHARE = 0.25
 """Part of the time limit that one such run gets."""
+SAFE_SHARE = 0.75
+"""Part of what probes suggest that is asked of one analysis."""
+BEYOND = "beyond what one analysis may take"
 LEAST_PROBE_SECONDS = 3.0
 """Starting the process and loading the engine takes about one."""
 WALL_FACTOR = 4
@@ -134,6 +137,30 @@ class _Material:
         )
 
 
+@dataclass
+class _Group:
+    """Changed files that are analysed together to see whether they break it."""
+
+    files: Sequence[ChangedFile]
+    sibling: _Group | None = None
+    """The other half of what broke."""
+    fine: bool = False
+
+    def halves(self) -> tuple[_Group, _Group]:
+        middle = len(self.files) // 2
+        second, first = _Group(self.files[middle:]), _Group(self.files[:middle])
+        first.sibling, second.sibling = second, first
+        return second, first
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Files that alone break an analysis, with the reason; or how many fit into a probe where none does."""
+
+    broken: Mapping[str, str]
+    together: int = 0
+
+
 class ProcessAnalyst:
     """Analyses in a fresh process each time. At most `processes` run at once."""
 
@@ -169,7 +196,10 @@ class ProcessAnalyst:
             outcome = await self._run(material.request(self._limits, memory=False), self._limits)
             if outcome.report is not None:
                 return Analysis(outcome.report, (f"Peak memory was not estimated: {reason}.",))
-        broken = await self._broken_files(material)
+        search = await self._search(material)
+        broken = search.broken
+        if not broken and search.together:
+            return await self._first_files(material, search.together, outcome.reason)
         if not broken:
             raise AnalysisBroken(outcome.reason)
         request = material.request(self._limits, without=frozenset(broken), memory=False)
@@ -181,26 +211,46 @@ class ProcessAnalyst:
         report = outcome.report.model_copy(update={"failed": (*outcome.report.failed, *failed)})
         return Analysis(report, ("Peak memory was not estimated.",) if settings.memory else ())
 
-    async def _broken_files(self, material: _Material) -> dict[str, str]:
-        """Return the changed files that alone break an analysis, each with the reason."""
+    async def _search(self, material: _Material) -> _Search:
+        """Look for the changed files that alone break an analysis; stop where their number alone explains it."""
         limits = Limits(max(LEAST_PROBE_SECONDS, self._limits.seconds * PROBE_SHARE), self._limits.memory_bytes)
         broken: dict[str, str] = {}
-        suspects: list[Sequence[ChangedFile]] = [[file for file in material.changed if file.filename in material.head]]
+        everything = [file for file in material.changed if file.filename in material.head]
+        suspects: list[_Group] = [_Group(everything)]
         for _ in range(MOST_PROBES):
-            while suspects and not suspects[-1]:
+            while suspects and not suspects[-1].files:
                 suspects.pop()
             if not suspects:
                 break
             group = suspects.pop()
-            outcome = await self._run(material.request(limits, only=group, memory=False), limits)
+            outcome = await self._run(material.request(limits, only=group.files, memory=False), limits)
             if outcome.answer is not None:
-                continue
-            if len(group) == 1:
-                broken[group[0].filename] = outcome.reason
+                if group.sibling is not None and group.sibling.fine and not broken:
+                    # Both halves are fine and the whole is not: there is only too much of it.
+                    return _Search({}, min(len(group.files), len(group.sibling.files)))
+                group.fine = True
+            elif len(group.files) == 1:
+                broken[group.files[0].filename] = outcome.reason
             else:
-                middle = len(group) // 2
-                suspects += [group[middle:], group[:middle]]
-        return broken
+                suspects += group.halves()
+        return _Search(broken)
+
+    async def _first_files(self, material: _Material, together: int, reason: str) -> Analysis:
+        """Review as many of the changed files as one analysis may take, and name the others.
+
+        `together` of them fit into the limits of one probe.
+        """
+        number = max(1, int(together / PROBE_SHARE * SAFE_SHARE))
+        while number:
+            only, left = material.changed[:number], material.changed[number:]
+            outcome = await self._run(material.request(self._limits, only=only, memory=False), self._limits)
+            if outcome.report is not None:
+                failed = tuple(FailedFile(path=file.filename, reason=BEYOND) for file in left)
+                report = outcome.report.model_copy(update={"failed": (*outcome.report.failed, *failed)})
+                note = f"Of {len(material.changed)} changed files {len(only)} were reviewed: {reason}."
+                return Analysis(report, (note,))
+            number //= 2
+        raise AnalysisBroken(reason)
 
     async def estimate(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from bot.review.analyst import limit_resources
@@ -23,6 +24,9 @@ def main() -> None:
             bytearray(2 * request.memory_bytes)
         if text == "crashes" or (text == "breaks the estimate" and request.settings.memory):
             os.abort()
+    slow = [file for file in request.changed if request.contents[request.head[file.filename]].text == "takes a second"]
+    if len(slow) > request.cpu_seconds:
+        os.kill(os.getpid(), signal.SIGXCPU)
     findings = [
         Finding(
             rule="PF1",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-OWN_MARKUP = re.compile(r"(?:<details>|</details>|<summary>[\w ]+</summary>|<!-- preflight:[^<>]*-->|\s)*")
+OWN_MARKUP = re.compile(r"(?:<details>|</details>|<summary>[\w ,-]+</summary>|<!-- preflight:[^<>]*-->|\s)*")
 ACTIVE = re.compile(r"@\w|#\d|GH-\d|www\.|evil\.example/")
 """What GitHub makes a link or a mention of, with the host that the hostile texts of the tests name."""
 REVERSES = "\u202e"

@@ -91,6 +91,21 @@ async def test_a_file_that_breaks_the_process_is_named_and_the_rest_reviewed(way
     assert [finding.path for finding in analysis.report.introduced] == ["file_0.py"]
 
 
+async def test_of_more_than_one_analysis_may_take_the_first_files_are_reviewed_and_the_others_named() -> None:
+    names = [f"file_{number}.py" for number in range(16)]
+    files = [ChangedFile(filename=name, status="added") for name in names]
+    limits = Limits(seconds=12, memory_bytes=2**30)
+
+    analysis = await ProcessAnalyst(limits, module="tests.bot.breaking_analyst").review(
+        Sides({}, dict.fromkeys(names, "takes a second")), files, Settings(memory=False)
+    )
+
+    reviewed = [finding.path for finding in analysis.report.introduced]
+    assert 3 < len(reviewed) <= 12
+    assert [*reviewed, *(failed.path for failed in analysis.report.failed)] == names
+    assert f"Of 16 changed files {len(reviewed)} were reviewed" in analysis.notes[0]
+
+
 async def test_an_analysis_that_no_file_explains_is_no_report() -> None:
     analyst = ProcessAnalyst(Limits(seconds=8, memory_bytes=2**30), module="tests.bot.no_such_module")
     with pytest.raises(AnalysisBroken):

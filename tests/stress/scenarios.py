@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.stress import deliveries, kills, load
+from tests.stress import deliveries, hostile, kills, load
 from tests.stress.figures import Outcome
 from tests.stress.postgres import binaries, private_server
 
@@ -50,6 +50,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         kills.on_postgres, {"pulls": 2, "kills": 1}, frozenset({"pulls", "kills", "seed"}), postgres=True
     ),
     "faults": Scenario(kills.under_faults, {"pulls": 2}, frozenset({"pulls", "seed"})),
+    "hostile": Scenario(hostile.run, {"only": ("names",)}, frozenset()),
     "workers": Scenario(
         load.throughput,
         {"pulls": 4, "workers": (1, 2), "latency_seconds": 0.0, "least_growth": 0.0},
