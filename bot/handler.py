@@ -13,7 +13,7 @@ from bot import messages
 from bot.commands import COMMANDS, HELP, answers, closest
 from bot.commands.command import Call
 from bot.github.connection import GitHub
-from bot.github.errors import is_missing, is_refused
+from bot.github.errors import InstallationGone, is_missing, is_refused
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
 from bot.intents import (
@@ -82,6 +82,8 @@ class JobHandler:
         """Carry out one job."""
         try:
             outcome = await self._handle(job_id, intent, steps)
+        except InstallationGone as gone:
+            outcome = str(gone)
         except PutOff:
             self._count(intent.kind, "put off")
             raise
@@ -110,8 +112,7 @@ class JobHandler:
                 return "passed"
 
     def _repository(self, intent: Intent) -> Repository:
-        key = intent.repository
-        return self._github.repository(key.installation_id, key.owner, key.name)
+        return self._github.repository(intent.repository)
 
     # Commands
 

@@ -35,7 +35,7 @@ from dbos import (
 from pydantic import BaseModel, ValidationError
 
 from bot.database import Heartbeats
-from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.intake import Intake
 from bot.intents import INTENT, Intent
 from bot.steps import Handler, PutOff, Result, StepFailed
@@ -87,6 +87,8 @@ class DurableSteps:
                     return model.model_validate(answer["result"])
                 except ValidationError as reason:
                     raise RecordedOtherwise(name) from reason
+            if "gone" in answer:
+                raise InstallationGone(answer["gone"])
             if "until" in answer and rounds < LIMIT_ROUNDS:
                 rounds += 1
                 if answer["until"] - time.time() > LONGEST_NAP_SECONDS:
@@ -103,6 +105,8 @@ async def _attempt(name: str, work: Callable[[], Awaitable[BaseModel]]) -> dict[
     """Run a step once. Failures are data: the queue stores JSON and never a pickled exception."""
     try:
         return {"result": (await work()).model_dump(mode="json")}
+    except InstallationGone as error:
+        return {"gone": error.installation_id}
     except LimitedUntil as error:
         logger.warning("%s: %s", name, error)
         return {"until": error.epoch_seconds, "unavailable": str(error)}

@@ -11,7 +11,7 @@ import gidgethub
 from bot.clock import Clock
 from bot.events import EVENTS
 from bot.github.connection import GitHub
-from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.models import Delivery, InstallationObject, PullRequest, RepositoryObject
 from bot.intents import Intent, RepositoryKey, ReviewIntent
 
@@ -53,7 +53,7 @@ class Reconciler:
             for installation in await self._github.installations():
                 try:
                     reviews += await self._installation(installation, MOST_REVIEWS - reviews)
-                except (gidgethub.GitHubException, LimitedUntil, Unavailable) as error:
+                except (gidgethub.GitHubException, InstallationGone, LimitedUntil, Unavailable) as error:
                     logger.warning("installation %d could not be looked through: %s", installation.id, error)
             if reviews:
                 logger.info("asked for %d reviews that were missed", reviews)
@@ -82,13 +82,14 @@ class Reconciler:
         for about in await self._github.repositories(installation.id):
             if asked >= most:
                 break
-            repository = self._github.repository(installation.id, *about.full_name.split("/", 1))
+            key = _key(installation.id, about)
+            repository = self._github.repository(key)
             for pull in await repository.open_pulls():
                 if asked >= most or not self._is_ours(pull, installation):
                     continue
                 if await repository.check_runs(pull.head.sha, self._check_name, self._github.app_id):
                     continue
-                await self._store.accept(*_missed(installation.id, about, pull))
+                await self._store.accept(*_missed(key, pull))
                 asked += 1
         return asked
 
@@ -101,11 +102,14 @@ class Reconciler:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
 
-def _missed(installation_id: int, about: RepositoryObject, pull: PullRequest) -> tuple[str, ReviewIntent]:
+def _key(installation_id: int, about: RepositoryObject) -> RepositoryKey:
     owner, _, name = about.full_name.partition("/")
-    key = RepositoryKey(installation_id=installation_id, repository_id=about.id, owner=owner, name=name)
+    return RepositoryKey(installation_id=installation_id, repository_id=about.id, owner=owner, name=name)
+
+
+def _missed(key: RepositoryKey, pull: PullRequest) -> tuple[str, ReviewIntent]:
     intent = ReviewIntent(repository=key, number=pull.number, reason="missed", head_sha=pull.head.sha)
-    return f"missed:{about.id}#{pull.number}:{pull.head.sha}", intent
+    return f"missed:{key.repository_id}#{pull.number}:{pull.head.sha}", intent
 
 
 def _moment(text: str) -> datetime:

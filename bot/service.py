@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,8 +40,16 @@ RECONCILE_SECONDS = 3600.0
 class FrontDesk:
     """The bot's `Desk`: passes decisions of event handlers on to whom they concern."""
 
-    def __init__(self, settings: Settings, jobs: Jobs, github: GitHub, configurations: Configurations) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        jobs: Jobs,
+        github: GitHub,
+        configurations: Configurations,
+        remembered: Remembered,
+    ) -> None:
         self._settings = settings
+        self._remembered = remembered
         self._jobs = jobs
         self._github = github
         self._configurations = configurations
@@ -54,6 +62,10 @@ class FrontDesk:
     async def accept(self, delivery: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
         """See `Desk`."""
         await self._jobs.accept(delivery, intent, delay_seconds=delay_seconds)
+
+    async def forget_words(self, installation_id: int, repository_ids: Sequence[int] | None) -> None:
+        """See `Desk`."""
+        await self._remembered.forget(installation_id, repository_ids)
 
     def forget_installation(self, installation_id: int) -> None:
         """See `Desk`."""
@@ -125,7 +137,7 @@ async def running(
             lanes=settings.installation_concurrency,
         )
         reconciler = Reconciler(github, jobs, clock, check_name=settings.check_name)
-        desk = FrontDesk(settings, jobs, github, configurations)
+        desk = FrontDesk(settings, jobs, github, configurations, remembered)
         application = Receiver(desk, jobs, metrics, settings.webhook_secret).application()
         watched = web.Application()
         Watch(jobs, metrics).add_to(watched)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from bot.intents import Intent
@@ -16,6 +17,9 @@ class Desk(Protocol):
     @property
     def synchronize_delay_seconds(self) -> float:
         """How long a push waits for the next one."""
+
+    async def forget_words(self, installation_id: int, repository_ids: Sequence[int] | None) -> None:
+        """Drop what people told the bot in an installation, or in some of its repositories."""
 
     def forget_installation(self, installation_id: int) -> None:
         """Drop tokens and answers kept for an installation."""

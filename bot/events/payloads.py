@@ -41,6 +41,18 @@ class Payload(GitHubObject):
         )
 
 
+class RemovedRepository(GitHubObject):
+    """A repository that an installation covers no more."""
+
+    id: int
+
+
+class InstallationRepositoriesPayload(Payload):
+    """Event `installation_repositories`."""
+
+    repositories_removed: tuple[RemovedRepository, ...] = ()
+
+
 class PullRequestPayload(Payload):
     """Event `pull_request`."""
 

@@ -10,6 +10,14 @@ from bot.events.payloads import Payload
 router = routing.Router()
 
 
+@router.register("repository", action="deleted")
+async def forget_repository(event: sansio.Event, desk: Desk) -> None:
+    """Drop what people told the bot there."""
+    payload = Payload.read(event.data)
+    if payload.key is not None:
+        await desk.forget_words(payload.key.installation_id, [payload.key.repository_id])
+
+
 @router.register("repository", action="renamed")
 @router.register("repository", action="transferred")
 async def forget_names(event: sansio.Event, desk: Desk) -> None:

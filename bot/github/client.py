@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import http
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -14,9 +15,9 @@ from gidgethub.aiohttp import GitHubAPI
 from uritemplate.variable import VariableValue
 
 from bot.clock import Clock
-from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.errors import InstallationGone, LimitedUntil, Unavailable, is_suspended
 from bot.github.pacing import WritePacer
-from bot.github.tokens import Tokens
+from bot.github.tokens import Scope, Tokens
 
 API_VERSION = "2022-11-28"
 REQUESTER = "preflight-review"
@@ -31,12 +32,34 @@ MOST_REPEATS = 2
 CACHED_ANSWERS = 500
 """Answers kept per installation for conditional requests; a 304 costs nothing."""
 
+Called = Callable[[str, int, Mapping[str, str]], None]
+"""Told of every answer: method, status and headers."""
+
+
+def nobody_counts(_method: str, _status: int, _headers: Mapping[str, str]) -> None:
+    """Let an answer pass uncounted."""
+
+
 _LIMITED = frozenset({http.HTTPStatus.FORBIDDEN, http.HTTPStatus.TOO_MANY_REQUESTS})
 _WRITES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 
 
+@dataclass
+class Shared:
+    """What all clients of one installation have in common: limits and answers are counted for it as a whole."""
+
+    pacer: WritePacer
+    # Own cache per installation: the library keys it by address alone.
+    answers: LRUCache[str, tuple[str | None, str | None, Any, str | None]] = field(
+        default_factory=lambda: LRUCache(CACHED_ANSWERS)
+    )
+    rate_limit: sansio.RateLimit | None = None
+    quiet_until: float = 0.0
+    """When GitHub wants to hear of the installation again, in epoch seconds."""
+
+
 class Client(GitHubAPI):
-    """Speaks for one installation, or, with `installation_id=None`, for the App itself."""
+    """Speaks for one repository of an installation, for one as a whole, or, without a scope, for the App itself."""
 
     def __init__(
         self,
@@ -44,22 +67,37 @@ class Client(GitHubAPI):
         *,
         tokens: Tokens,
         clock: Clock,
-        pacer: WritePacer,
+        shared: Shared,
         base_url: str,
         graphql_url: str,
-        installation_id: int | None,
+        scope: Scope | None,
+        sibling: Callable[[str], Client] | None = None,
+        called: Called = nobody_counts,
         request_seconds: float = REQUEST_SECONDS,
     ) -> None:
-        # Own cache per installation: the library keys it by address alone.
-        cache: LRUCache[str, tuple[str | None, str | None, Any, str | None]] = LRUCache(CACHED_ANSWERS)
-        super().__init__(session, REQUESTER, base_url=base_url, cache=cache)
+        self._shared, limit = shared, shared.rate_limit
+        super().__init__(session, REQUESTER, base_url=base_url, cache=shared.answers)
+        shared.rate_limit = limit  # The library begins with none.
         self._tokens = tokens
         self._clock = clock
-        self._pacer = pacer
         self._graphql_url = graphql_url
-        self.installation_id = installation_id
-        self._quiet_until = 0.0
+        self._scope = scope
+        self._sibling = sibling
+        self._called = called
         self._timeout = aiohttp.ClientTimeout(total=request_seconds)
+
+    @property
+    def rate_limit(self) -> sansio.RateLimit | None:
+        """The limit as the installation's last answer told it; the library writes it."""
+        return self._shared.rate_limit
+
+    @rate_limit.setter
+    def rate_limit(self, limit: sansio.RateLimit | None) -> None:
+        self._shared.rate_limit = limit
+
+    def sibling(self, name: str) -> Client:
+        """Return the client of another repository of the same owner, with a token of its own."""
+        return self if self._sibling is None else self._sibling(name)
 
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
@@ -68,7 +106,7 @@ class Client(GitHubAPI):
         reads = method not in _WRITES or (url.startswith(self._graphql_url) and b"mutation" not in body[:40])
         if reads or url.endswith(TOKEN_PATH):
             return await self._send(method, url, sent, body)
-        async with self._pacer.turn():
+        async with self._shared.pacer.turn():
             return await self._send(method, url, sent, body)
 
     async def _send(
@@ -78,6 +116,7 @@ class Client(GitHubAPI):
             async with self._session.request(
                 method, url, headers=headers, data=body, timeout=self._timeout
             ) as response:
+                self._called(method, response.status, response.headers)
                 return response.status, response.headers, await response.read()
         except (TimeoutError, aiohttp.ClientError) as error:
             raise Unavailable(f"{method} {url}: {error or type(error).__name__}") from error
@@ -106,10 +145,12 @@ class Client(GitHubAPI):
                 )
             except gidgethub.HTTPException as error:
                 expired = error.status_code == http.HTTPStatus.UNAUTHORIZED and jwt is None and not renewed
-                if expired and self.installation_id is not None:
-                    self._tokens.forget(self.installation_id)
+                if expired and self._scope is not None:
+                    self._tokens.forget(self._scope)
                     renewed = True
                     continue
+                if self._scope is not None and is_suspended(error):
+                    raise InstallationGone(self._scope.installation_id) from error
                 if isinstance(error, gidgethub.GitHubBroken):
                     raise Unavailable(f"{method} {url}: {int(error.status_code)}") from error
                 raise
@@ -121,18 +162,18 @@ class Client(GitHubAPI):
                 await self._clock.sleep(float(broken))
 
     async def _credentials(self) -> tuple[str | None, str | None]:
-        if self.installation_id is None:
+        if self._scope is None:
             return self._tokens.app_token(), None
-        return None, await self._tokens.installation_token(self, self.installation_id)
+        return None, await self._tokens.installation_token(self, self._scope)
 
     async def manage_rate_limit(self, *, method: str, url: str) -> None:
         """Refuse to start a request that GitHub would refuse: going on while limited can ban the App.
 
         What one request was told holds for all of the installation.
         """
-        quiet = self._quiet_until - self._clock.now()
+        quiet = self._shared.quiet_until - self._clock.now()
         if quiet > LONGEST_WAIT_SECONDS:
-            raise LimitedUntil(self._quiet_until, "secondary")
+            raise LimitedUntil(self._shared.quiet_until, "secondary")
         if quiet > 0:
             await self._clock.sleep(quiet)
         limit = self.rate_limit
@@ -154,7 +195,7 @@ class Client(GitHubAPI):
         wait = seconds_to_wait(exception, self._clock.now(), attempt)
         if wait is None:
             return False
-        self._quiet_until = max(self._quiet_until, self._clock.now() + wait)
+        self._shared.quiet_until = max(self._shared.quiet_until, self._clock.now() + wait)
         if wait > LONGEST_WAIT_SECONDS or attempt > MOST_REPEATS:
             raise LimitedUntil(self._clock.now() + wait, "secondary" if _is_secondary(exception) else "primary")
         await self._clock.sleep(wait)
@@ -165,7 +206,9 @@ class Client(GitHubAPI):
 
         With `partial`, data that came beside errors is returned: an object that is not there must not lose the rest.
         """
-        self.oauth_token = await self._tokens.installation_token(self, self.installation_id or 0)
+        if self._scope is None:
+            raise ValueError("GraphQL needs an installation")
+        self.oauth_token = await self._tokens.installation_token(self, self._scope)
         limit = self.rate_limit  # GraphQL counts separately: its answer must not stand for REST.
         try:
             data = await self.graphql(text, endpoint=self._graphql_url, **variables)
@@ -177,7 +220,7 @@ class Client(GitHubAPI):
                 raise
             data = response["data"]
         except gidgethub.GraphQLAuthorizationFailure as error:
-            self._tokens.forget(self.installation_id or 0)
+            self._tokens.forget(self._scope)
             raise Unavailable("GraphQL: the token was not accepted") from error
         except gidgethub.BadGraphQLRequest as error:
             raise LimitedUntil(self._clock.now() + SECONDARY_WAIT_SECONDS, "GraphQL") from error

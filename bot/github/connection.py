@@ -6,18 +6,22 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
+from cachetools import LRUCache
 from pydantic import SecretStr
 
 from bot.clock import Clock
-from bot.github.client import REQUEST_SECONDS, Client
+from bot.github.client import REQUEST_SECONDS, Called, Client, Shared, nobody_counts
 from bot.github.models import AppObject, Delivery, InstallationObject, RepositoryObject
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
-from bot.github.tokens import Tokens
+from bot.github.tokens import Scope, Tokens
+from bot.intents import RepositoryKey
+
+MOST_CLIENTS = 10_000
 
 
 class GitHub:
-    """Hands out clients. Clients are kept, as each holds its installation's cache and write lock."""
+    """Hands out clients. Those of one installation share its limits, its kept answers and its turns to write."""
 
     def __init__(
         self,
@@ -30,6 +34,7 @@ class GitHub:
         clock: Clock,
         write_interval_seconds: float = 1.0,
         request_seconds: float = REQUEST_SECONDS,
+        called: Called = nobody_counts,
     ) -> None:
         self._session = session
         self.app_id = app_id
@@ -39,50 +44,74 @@ class GitHub:
         self._graphql_url = graphql_url
         self._interval = write_interval_seconds
         self._request_seconds = request_seconds
-        self._clients: dict[int | None, Client] = {}
+        self._called = called
+        self._app: Client | None = None
+        self._shared: dict[int, Shared] = {}
+        self._clients: LRUCache[Scope, Client] = LRUCache(MOST_CLIENTS)
         self._slug: str | None = None
 
-    def client(self, installation_id: int | None) -> Client:
-        """Return the client of an installation, or with None the App's own."""
-        if installation_id not in self._clients:
-            self._clients[installation_id] = Client(
-                self._session,
-                tokens=self._tokens,
-                clock=self._clock,
-                pacer=WritePacer(self._clock, self._interval),
-                base_url=self._api_url,
-                graphql_url=self._graphql_url,
-                installation_id=installation_id,
-                request_seconds=self._request_seconds,
-            )
-        return self._clients[installation_id]
+    def app(self) -> Client:
+        """Return the App's own client."""
+        if self._app is None:
+            self._app = self._client(None, Shared(self._pacer()))
+        return self._app
 
-    def repository(self, installation_id: int, owner: str, name: str) -> Repository:
-        """Return a repository as seen by an installation."""
-        return Repository(self.client(installation_id), owner, name)
+    def client(self, scope: Scope) -> Client:
+        """Return the client of a scope."""
+        if scope not in self._clients:
+            shared = self._shared.setdefault(scope.installation_id, Shared(self._pacer()))
+            self._clients[scope] = self._client(scope, shared)
+        return self._clients[scope]
+
+    def _client(self, scope: Scope | None, shared: Shared) -> Client:
+        def sibling(name: str) -> Client:
+            return self.app() if scope is None else self.client(Scope(scope.installation_id, name=name))
+
+        return Client(
+            self._session,
+            tokens=self._tokens,
+            clock=self._clock,
+            shared=shared,
+            base_url=self._api_url,
+            graphql_url=self._graphql_url,
+            scope=scope,
+            sibling=sibling,
+            called=self._called,
+            request_seconds=self._request_seconds,
+        )
+
+    def _pacer(self) -> WritePacer:
+        return WritePacer(self._clock, self._interval)
+
+    def repository(self, key: RepositoryKey, *, owner: str = "", name: str = "") -> Repository:
+        """Return a repository as seen by its installation, under the name it has now where that is another."""
+        client = self.client(Scope(key.installation_id, repository_id=key.repository_id))
+        return Repository(client, owner or key.owner, name or key.name)
 
     def forget(self, installation_id: int) -> None:
-        """Drop what is kept for an installation that is gone."""
-        self._clients.pop(installation_id, None)
-        self._tokens.forget(installation_id)
+        """Drop what is kept for an installation that is gone, or that covers other repositories now."""
+        self._shared.pop(installation_id, None)
+        for scope in [scope for scope in self._clients if scope.installation_id == installation_id]:
+            self._clients.pop(scope, None)
+        self._tokens.forget_installation(installation_id)
 
     async def slug(self) -> str:
         """Return the App's slug; its comments come from `<slug>[bot]`."""
         if self._slug is None:
-            self._slug = AppObject.model_validate(await self.client(None).getitem("/app")).slug
+            self._slug = AppObject.model_validate(await self.app().getitem("/app")).slug
         return self._slug
 
     async def installations(self) -> list[InstallationObject]:
         """Return the installations that are not suspended."""
         found = [
             InstallationObject.model_validate(item)
-            async for item in self.client(None).getiter("/app/installations?per_page=100")
+            async for item in self.app().getiter("/app/installations?per_page=100")
         ]
         return [installation for installation in found if installation.suspended_at is None]
 
     async def repositories(self, installation_id: int) -> list[RepositoryObject]:
         """Return the repositories that an installation covers."""
-        pages = self.client(installation_id).getiter(
+        pages = self.client(Scope(installation_id)).getiter(
             "/installation/repositories?per_page=100", iterable_key="repositories"
         )
         return [RepositoryObject.model_validate(item) async for item in pages]
@@ -90,9 +119,9 @@ class GitHub:
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield the webhook deliveries that GitHub remembers, newest first."""
         item: Any
-        async for item in self.client(None).getiter("/app/hook/deliveries?per_page=100"):
+        async for item in self.app().getiter("/app/hook/deliveries?per_page=100"):
             yield Delivery.model_validate(item)
 
     async def redeliver(self, delivery_id: int) -> None:
         """Ask for one delivery again; it keeps its GUID."""
-        await self.client(None).post(f"/app/hook/deliveries/{delivery_id}/attempts", data={})
+        await self.app().post(f"/app/hook/deliveries/{delivery_id}/attempts", data={})

@@ -69,6 +69,10 @@ class Repository:
         self.name = name
         self._root = f"/repos/{owner}/{name}"
 
+    def sibling(self, name: str) -> Repository:
+        """Return another repository of the same owner."""
+        return Repository(self.client.sibling(name), self.owner, name)
+
     async def _pages(self, url: str, variables: Mapping[str, str], key: str | None = None) -> AsyncIterator[Any]:
         async for item in self.client.getiter(self._root + url, variables, iterable_key=key):
             yield item

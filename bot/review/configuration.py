@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from bot.clock import Clock
+from bot.github.errors import NotCovered
 from bot.github.repository import Repository
 from engine.project import Project
 from engine.settings import PYPROJECT_PATH, YAML_PATHS, LoadedSettings, load_settings
@@ -65,12 +66,19 @@ class Configurations:
         return loaded
 
     async def _shared(self, repository: Repository, paths: Iterable[str]) -> _Texts:
-        return await self._texts(Repository(repository.client, repository.owner, ORGANISATION_REPOSITORY), "", paths)
+        try:
+            return await self._texts(repository.sibling(ORGANISATION_REPOSITORY), "", paths)
+        except NotCovered:
+            # Where the installation leaves it out it may still be public, which any token reads.
+            public = Repository(repository.client, repository.owner, ORGANISATION_REPOSITORY)
+            return await self._texts(public, "", paths)
 
     async def _texts(self, repository: Repository, ref: str, paths: Iterable[str]) -> _Texts:
         kept = self._kept.setdefault((repository.owner, repository.name, ref), _Texts())
         unread = [path for path in paths if path not in kept.files]
-        texts = await asyncio.gather(*(repository.text_at(path, ref) for path in unread))
+        texts = [await repository.text_at(path, ref) for path in unread[:1]]
+        # The first one shows whether the repository can be read at all.
+        texts += await asyncio.gather(*(repository.text_at(path, ref) for path in unread[1:]))
         kept.files.update(zip(unread, texts, strict=True))
         return kept
 

@@ -116,7 +116,7 @@ class ReviewPipeline:
 
     async def _load(self, intent: ReviewIntent) -> Loaded:
         key = intent.repository
-        repository = self.github.repository(key.installation_id, key.owner, key.name)
+        repository = self.github.repository(key)
         try:
             pull = await self._present(repository, intent)
         except gidgethub.BadRequest as error:
@@ -126,7 +126,7 @@ class ReviewPipeline:
         if pull.base.repo is not None:
             # Events carry the name of their time; writes do not follow redirects.
             owner, _, name = pull.base.repo.full_name.partition("/")
-            repository = self.github.repository(key.installation_id, owner, name)
+            repository = self.github.repository(key, owner=owner, name=name)
         if intent.begun is not None and (intent.begun.head_sha != pull.head.sha or not pull.is_open):
             await publishing.complete_check(
                 repository,
@@ -255,7 +255,8 @@ class ReviewPipeline:
         posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
         folded = await publishing.fold_outdated(repository, wanted)
         fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
-        return Published(posted=fingerprints, folded=folded)
+        quiet = said.summary_id is None and not planning.worth_a_comment(analysed.report)
+        return Published(posted=fingerprints, folded=folded, quiet=quiet)
 
     async def _moved(self, repository: Repository, loaded: Loaded) -> bool:
         """Look once more right before speaking, and twice before believing that the head is another."""
@@ -266,7 +267,7 @@ class ReviewPipeline:
         return pull.head.sha != loaded.head_sha or not pull.is_open
 
     async def _summarise(self, key: RepositoryKey, loaded: Loaded, analysed: Analysed, published: Published) -> Done:
-        if analysed.report is not None and analysed.skipped is None:
+        if analysed.report is not None and analysed.skipped is None and not published.quiet:
             repository = self._repository(key, loaded)
             said = await self._said(repository, loaded.number)
             text = planning.summary_text(analysed.report, said, published.posted, published.folded)
@@ -312,7 +313,7 @@ class ReviewPipeline:
         return await publishing.said_so_far(repository, number, slug=slug, app_id=self.github.app_id)
 
     def _repository(self, key: RepositoryKey, loaded: Loaded) -> Repository:
-        return self.github.repository(key.installation_id, loaded.owner, loaded.name)
+        return self.github.repository(key, owner=loaded.owner, name=loaded.name)
 
     async def change_of(self, repository: Repository, number: int) -> Change:
         """Fetch both sides of a pull request for a command."""

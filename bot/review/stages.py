@@ -57,6 +57,8 @@ class Published(_Stage):
     posted: tuple[str, ...] = ()
     """Fingerprints of the comments."""
     folded: tuple[str, ...] = ()
+    quiet: bool = False
+    """There is no summary, and nothing that would be worth one."""
 
 
 class Done(_Stage):

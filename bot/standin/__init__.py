@@ -38,6 +38,7 @@ Making state (all synchronous)
     ``set_permission(repository, login, "admin" | "maintain" | "write" | "triage" | "read" | "none")``
     ``installation_token(repository)``: a token string, for tests that speak HTTP themselves
     ``jwt(seconds=540)``: an App token signed with the App's key
+    ``suspended``: ids of installations whose owner suspended the App: no tokens, and 403 with those there are
     ``expire_tokens()``: from now on every issued token answers 401
 
 Webhooks

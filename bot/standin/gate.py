@@ -151,6 +151,8 @@ class Gate:
         token = github.tokens.get(credential)
         if token is None or token.expires_at <= github.clock():
             raise Refused(401, "Bad credentials")
+        if token.installation_id in github.suspended:
+            raise Refused(403, "This installation has been suspended")
         return token
 
     def carry_out(

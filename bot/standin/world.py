@@ -55,6 +55,7 @@ class World:
     tokens: dict[str, Token] = field(default_factory=dict, init=False)
     people: set[str] = field(default_factory=lambda: {"octocat"}, init=False)
     manifest_codes: set[str] = field(default_factory=lambda: {"standin-manifest-code"}, init=False)
+    suspended: set[int] = field(default_factory=set, init=False)
     redelivery_queue: list[Delivery] = field(default_factory=list, init=False)
     web_url: str = field(default="", init=False)
     _old_names: dict[str, Repository] = field(default_factory=dict, init=False)

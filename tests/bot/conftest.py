@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretStr
 
 from bot.database import create_engine
 from bot.github.connection import GitHub
-from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.models import ChangedFile
 from bot.handler import JobHandler
 from bot.intents import Intent, RepositoryKey, ReviewIntent
@@ -192,6 +192,8 @@ class PlainSteps:
                 await self._clock.sleep(max(1.0, limit.epoch_seconds - self._clock.now()))
             except Unavailable:
                 await self._clock.sleep(2.0)
+            except InstallationGone:
+                raise
             except Exception as error:
                 raise StepFailed(name, f"{type(error).__name__}: {error}") from error
         raise StepFailed(name, "unavailable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +35,9 @@ class Notes:
     async def accept(self, delivery: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
         self.intents.append(intent)
         self.delays.append(delay_seconds)
+
+    async def forget_words(self, installation_id: int, repository_ids: Sequence[int] | None) -> None:
+        self.forgotten.append((installation_id, repository_ids))
 
     def forget_installation(self, installation_id: int) -> None:
         self.forgotten.append(installation_id)
@@ -213,6 +217,18 @@ async def test_installations_drop_what_is_kept_and_start_no_reviews(event: str) 
     notes = await told(event, data)
     assert notes.forgotten == [9]
     assert not notes.intents
+
+
+async def test_what_goes_takes_along_what_was_remembered() -> None:
+    whole = payloads.payload("deleted", installation={"id": 9})
+    del whole["repository"]
+    assert (await told("installation", whole)).forgotten == [9, (9, None)]
+    assert (await told("installation", {**whole, "action": "suspend"})).forgotten == [9]
+
+    some = payloads.payload("removed", installation={"id": 9}, repositories_removed=[{"id": 500, "name": "trainer"}])
+    assert (await told("installation_repositories", some)).forgotten == [9, (9, [500])]
+    assert (await told("repository", payloads.payload("deleted"))).forgotten == [(9, [500])]
+    assert (await told("repository", payloads.payload("renamed"))).forgotten == [("acme", None)]
 
 
 async def test_ping_and_unknown_events_ask_for_nothing() -> None:

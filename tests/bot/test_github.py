@@ -13,12 +13,11 @@ from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
 from bot.intents import external_id, pull_number
 from bot.review.reading import Blobs, read_sides
-from tests.bot.conftest import BUGGY, MARK, TRAIN, Bench, FakeClock
+from tests.bot.conftest import BUGGY, MARK, TRAIN, Bench, FakeClock, Folder
 
 
 def repository(bench: Bench) -> Repository:
-    key = bench.key()
-    return bench.connection.repository(key.installation_id, key.owner, key.name)
+    return bench.connection.repository(bench.key())
 
 
 def operations(bench: Bench) -> list[str]:
@@ -42,6 +41,51 @@ async def test_a_token_that_is_refused_is_replaced(bench: Bench) -> None:
     bench.github.expire_tokens()
 
     assert (await repository(bench).pull(pull.number)).number == pull.number
+
+
+async def test_a_token_reaches_the_repository_it_is_for_and_no_other(bench: Bench) -> None:
+    other = Folder(bench.folder.path.parent / "other")
+    other.commit({"secret.py": "x = 1\n"})
+    neighbour = bench.github.add_repository(other.path, owner="acme", name="other")
+    await repository(bench).about()
+
+    asked = bench.github.calls("apps/create-installation-access-token")
+    assert [call.body for call in asked] == [{"repository_ids": [bench.repository.id]}]
+    with pytest.raises(gidgethub.BadRequest):
+        await Repository(repository(bench).client, "acme", "other").about()
+
+    sibling = repository(bench).sibling("other")
+    assert (await sibling.about()).id == neighbour.id
+    assert len(bench.github.calls("apps/create-installation-access-token")) == 2
+
+
+async def test_the_repositories_of_an_installation_are_listed_with_a_token_for_nothing_else(bench: Bench) -> None:
+    (listed,) = await bench.connection.repositories(bench.repository.installation_id)
+    assert listed.id == bench.repository.id
+    asked = bench.github.calls("apps/create-installation-access-token")
+    assert [call.body for call in asked] == [{"permissions": {"metadata": "read"}}]
+
+
+@pytest.mark.parametrize("how", ["deleted", "suspended", "not covered", "suspended with a token"])
+async def test_where_the_installation_is_gone_a_job_ends_and_nothing_is_asked_again(bench: Bench, how: str) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    if how == "suspended with a token":
+        await repository(bench).pull(pull.number)
+    match how:
+        case "deleted" | "not covered":
+            bench.repository.installed = False
+        case _:
+            bench.github.suspended.add(bench.repository.installation_id)
+    if how == "not covered":
+        other = Folder(bench.folder.path.parent / "other")
+        other.commit({"a.py": "x = 1\n"})
+        bench.github.add_repository(other.path, owner="acme", name="other")
+
+    outcome = await bench.review(pull)
+
+    assert "is gone, suspended, or without this repository" in outcome
+    assert not bench.github.checks
+    assert not bench.clock.waits
 
 
 async def test_an_unchanged_answer_costs_nothing(bench: Bench) -> None:

@@ -40,15 +40,8 @@ async def test_a_failed_delivery_is_asked_for_again(bench: Bench) -> None:
 @pytest.mark.parametrize("why", ["stored", "old", "of no interest"])
 async def test_what_need_not_come_again_is_left(bench: Bench, why: str) -> None:
     pull = bench.open({"train.py": BUGGY})
-    event, action = (
-        ("pull_request_review_thread", "resolved") if why == "of no interest" else ("pull_request", "opened")
-    )
-    if why == "of no interest":
-        await bench.review(pull)
-        comment = bench.github.review_comments[0]
-        lost = await bench.github.deliver(event, action, review_comment=comment, pull=pull, lose=True)
-    else:
-        lost = await bench.github.deliver(event, action, pull=pull, lose=True)
+    event, action = ("star", "created") if why == "of no interest" else ("pull_request", "opened")
+    lost = await bench.github.deliver(event, action, pull=pull, lose=True)
     if why == "old":
         bench.clock.time += 3 * 24 * 3600 + 1
 

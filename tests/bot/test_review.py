@@ -330,6 +330,25 @@ async def test_a_closed_pull_request_is_left_alone(bench: Bench) -> None:
     assert not bench.github.checks
 
 
+async def test_a_clean_second_push_costs_nine_calls_of_rest_and_one_of_graphql_at_most(bench: Bench) -> None:
+    pull = bench.open({"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+    bench.github.log.clear()
+
+    bench.push(pull, {"train.py": "# A remark\n" + TRAIN})
+    await bench.review(pull)
+
+    counted = [call.operation for call in bench.github.log if call.counted]
+    assert counted.count("graphql") == 1, counted
+    assert len(counted) - 1 <= 9, counted
+    assert [call.operation for call in bench.github.log if call.method in ("POST", "PATCH")] == [
+        "checks/create",
+        "graphql",
+        "checks/update",
+    ]
+    assert len(bench.github.log) <= 12, "answers that had not changed cost no quota, but time"
+
+
 async def test_a_second_push_costs_few_calls(bench: Bench) -> None:
     pull = bench.open({"train.py": BUGGY})
     await bench.review(pull)

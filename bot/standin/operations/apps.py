@@ -81,6 +81,8 @@ def get_organization_installation(request: Request) -> Answer:
 def create_token(request: Request) -> Answer:
     """A token for an hour; asking may narrow the App's permissions and repositories, never widen them."""
     github, number = request.github, _known_installation(request)
+    if number in github.suspended:
+        raise Refused(403, "This installation has been suspended")
     granted = github.app.permissions
     asked = request.body.get("permissions") or granted
     for name, level in asked.items():
