@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports gates bench corpus calibrate docs judges pins installed stress clean
+.PHONY: demo test check lint types imports gates bench corpus calibrate docs judges pins audit installed stress clean
 
 demo: $(INSTALLED)
 	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
@@ -70,6 +70,11 @@ pins: judges
 	$(BIN)/uv $(PIN) --output-file deploy/requirements.txt pyproject.toml
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		| $(BIN)/uv $(PIN) --output-file deploy/build-requirements.txt -
+
+# Known vulnerabilities of what the image is made of.
+audit: judges
+	$(BIN)/pip-audit --requirement deploy/requirements.txt --requirement deploy/build-requirements.txt \
+		--no-deps --disable-pip --progress-spinner off
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -17,6 +17,7 @@ from aiohttp import web
 from bot.clock import Clock, SystemClock
 from bot.database import create_engine
 from bot.github.connection import GitHub
+from bot.github.egress import GitHubConnector
 from bot.handler import JobHandler
 from bot.intents import Intent
 from bot.jobs import Jobs
@@ -96,7 +97,8 @@ async def running(
     """Run the bot for the duration of the block; without `worker` it only accepts deliveries."""
     clock = clock or SystemClock()
     metrics = Metrics()
-    async with aiohttp.ClientSession(trust_env=True) as session:
+    connector = GitHubConnector((settings.github_api_url, settings.graphql_url, settings.web_url))
+    async with aiohttp.ClientSession(connector=connector, trust_env=True) as session:
         github = GitHub(
             session,
             app_id=settings.app_id,
