@@ -32,6 +32,7 @@ from bot.settings import Settings
 from bot.setup.server import add_locked
 from bot.watching import Watch
 from bot.web import Receiver
+from engine.plugins import plugins
 
 logger = logging.getLogger(__name__)
 
@@ -166,10 +167,22 @@ async def _reconcile(reconciler: Reconciler) -> None:
         await asyncio.sleep(RECONCILE_SECONDS)
 
 
+def _tell_of_plugins() -> None:
+    """Log which rules and frameworks other packages bring, and which of them cannot be loaded."""
+    found = plugins()
+    for rule in found.rules:
+        logger.info("rule %s %s comes from %s", rule.code, rule.name, rule.origin)
+    for framework in found.frameworks:
+        logger.info("the framework %s comes from another package", framework.name)
+    for problem in found.problems:
+        logger.warning("%s %s", problem.path, problem.reason)
+
+
 async def serve(
     settings: Settings, *, host: str, port: int, worker: bool, stop: asyncio.Event, analyst: Analyst | None = None
 ) -> None:
     """Serve until `stop` is set; a `port` of 0 takes a free one."""
+    _tell_of_plugins()
     async with (
         running(settings, worker=worker, analyst=analyst) as service,
         # Left first: no new deliveries, and then the jobs.
@@ -182,6 +195,7 @@ async def work(
     settings: Settings, *, stop: asyncio.Event, host: str, port: int | None, analyst: Analyst | None = None
 ) -> None:
     """Carry out jobs until `stop` is set; with a `port`, answer there about health and figures."""
+    _tell_of_plugins()
     async with running(settings, worker=True, analyst=analyst) as service:
         if port is None:
             await stop.wait()

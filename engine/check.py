@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -298,10 +298,16 @@ def _run(rules: Sequence[Rule], trace: Trace) -> tuple[list[tuple[Rule, Draft]],
     crashed: dict[str, str] = {}
     for rule in rules:
         try:
-            drafts += [(rule, _usable(draft) if rule.origin else draft) for draft in rule.check(trace)]
+            with _quietly(rule):
+                drafts += [(rule, _usable(draft) if rule.origin else draft) for draft in rule.check(trace)]
         except (Exception, SystemExit) as problem:
             crashed[rule.full_name] = _stopped(problem)
     return drafts, crashed
+
+
+def _quietly(rule: Rule) -> AbstractContextManager[object]:
+    """What another package's rule prints goes to standard error: standard output may be a report."""
+    return redirect_stdout(sys.stderr) if rule.origin else nullcontext()
 
 
 def _usable(draft: Draft) -> Draft:
@@ -393,7 +399,8 @@ def _finding(project: Project, module: Module, rule: Rule, draft: Draft, setting
 def _with_fix(project: Project, finding: Finding, rule: Rule, make: FixMaker, stopped: dict[str, str]) -> Finding:
     """The finding with its fix. A fix is an offer: where making it breaks, the finding stands without."""
     try:
-        fix = _shown(project, finding, make(project))
+        with _quietly(rule):
+            fix = _shown(project, finding, make(project))
     except Exception as problem:
         if rule.origin:
             stopped[rule.full_name] = f"gives no fix: {type(problem).__name__}: {problem}"

@@ -16,7 +16,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -139,17 +139,21 @@ def _name_of(distribution: Distribution) -> str:
 
 @contextmanager
 def _only(folders: Sequence[str]) -> Iterator[None]:
-    """Imports look only into these folders and the standard library: not into the tree under review."""
+    """Imports look only into these folders and the standard library: not into the tree under review. What is printed
+    goes to standard error."""
     standard = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
     zipped = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     before = list(sys.path)
+    # Where the answer goes to standard output, nothing else may.
+    printed = redirect_stdout(sys.stderr)
     sys.path[:] = [
         entry
         for entry in before
         if entry in folders or (entry and (entry.endswith(zipped) or _is_below(Path(entry).resolve(), standard)))
     ]
     try:
-        yield
+        with printed:
+            yield
     finally:
         sys.path[:] = before
 

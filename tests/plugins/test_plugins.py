@@ -20,6 +20,7 @@ from bot.review.plan import Said, SaidComment, plan
 from bot.review.reading import Sides
 from engine.changes import compare
 from engine.check import check
+from engine.cli import main
 from engine.diff import FileDiff
 from engine.extending import CALL_KINDS, Draft, Rule, Trace, rule
 from engine.findings import FailedFile, ReviewReport
@@ -220,6 +221,32 @@ def test_what_a_plug_in_consists_of_shows_in_its_identity(site: Path, monkeypatc
     source = site / "acme_preflight" / "loader_timeout.py"
     source.write_text(source.read_text() + "\n")
     assert installed([str(site)]).identity != before
+
+
+def prints(trace: Trace) -> Iterator[Draft]:
+    print("looking")
+    yield from ()
+
+
+def test_what_a_rule_prints_stays_out_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside(prints, monkeypatch)
+    check(Project.from_mapping({"train.py": STOPS}))
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err == "looking\n"
+
+
+@pytest.mark.parametrize(("form", "expected"), [("github", "::notice title=Not working::rule ACME9"),
+                                                ("sarif", '"locations": []')])  # fmt: skip
+def test_every_format_names_a_rule_that_does_not_work(
+    form: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside(raises, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(STOPS)
+    assert main(["check", "--no-cache", "--jobs", "1", "--format", form]) == 1
+    assert expected in capsys.readouterr().out
 
 
 def raises(trace: Trace) -> Iterator[Draft]:

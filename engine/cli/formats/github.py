@@ -15,11 +15,12 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def workflow_commands(report: CheckReport) -> Iterator[str]:
-    """One line a finding, and one a file that could not be analysed."""
+    """One line a finding, and one a file that could not be analysed or a rule that does not work."""
     for finding in report.findings:
         yield _command(finding)
     for failed in report.files.failed:
-        yield f"::notice file={_property(failed.path)},title=Not analysed::{_data(f'{failed.path} {failed.reason}')}"
+        where = f"file={_property(failed.path)},title=Not analysed" if failed.is_file else "title=Not working"
+        yield f"::notice {where}::{_data(f'{failed.path} {failed.reason}')}"
 
 
 def _command(finding: Finding) -> str:

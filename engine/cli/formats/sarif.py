@@ -52,7 +52,9 @@ def sarif_log(report: CheckReport, project: Project) -> str:
                     {
                         "level": "warning",
                         "message": {"text": f"{failed.path} {failed.reason}"},
-                        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(failed.path)}}}],
+                        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(failed.path)}}}]
+                        if failed.is_file
+                        else [],
                     }
                     for failed in report.files.failed
                 ],
