@@ -1,7 +1,7 @@
 """Writes the pages of `docs/` that are made from the code: `python -m tests.docs.reference`.
 
-`docs/rules.md` comes from the rules and their pages, `docs/configuration.md` from the models of the settings. A test
-holds the pages in the tree equal to what this makes.
+`docs/rules.md` comes from the rules and their pages, `docs/configuration.md` from the models of the settings, the table
+of `docs/numbers.md` from what the gates ask for. A test holds the pages in the tree equal to what this makes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from bot import settings as bot_settings
 from engine.rules import Rule, own_rules
 from engine.settings import EntryPoint, Settings
+from tests.accuracy import lint, memory
 from tests.engine.rules.pages import diffs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -40,7 +41,7 @@ CHAPTERS = {
 
 def pages() -> dict[str, str]:
     """The generated pages by file name."""
-    return {"rules.md": rules_page(), "configuration.md": configuration_page()}
+    return {"rules.md": rules_page(), "configuration.md": configuration_page(), "numbers.md": numbers_page()}
 
 
 def rules_page() -> str:
@@ -71,6 +72,24 @@ def section(page: str, heading: str) -> str:
     match = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     assert match is not None, heading
     return re.sub(r"^```.*?^```\n", "", match[1], flags=re.MULTILINE | re.DOTALL).strip()
+
+
+def numbers_page() -> str:
+    """The page in the tree, with what CI holds between its marks."""
+    rows = [
+        ("defective programs in which the defect is found", f"at least {lint.RECALL_FLOOR:.0%}"),
+        ("correct programs with an error or a warning", f"at most {lint.FLAGGED_CEILING:.0%}"),
+        ("defective programs with a further error or warning", f"at most {lint.EXTRA_CEILING:.0%}"),
+        ("defects with a known fix for which a safe one is offered", f"at least {lint.FIXES_FLOOR:.0%}"),
+        ("safe fixes that clear their finding and bring no other", "all"),
+    ]
+    rows += [
+        (f"memory, {source} runs: mean error of the peak", f"at most {ceilings['mean_error']:.1%}")
+        for source, ceilings in memory.CEILINGS.items()
+    ]
+    begin, end = "<!-- made by `make docs` -->\n", "<!-- end -->"
+    before, _, rest = (DOCS / "numbers.md").read_text("utf-8").partition(begin)
+    return f"{before}{begin}\n{_table(iter(rows), ('what', 'CI asks for'))}\n\n{end}{rest.partition(end)[2]}"
 
 
 def configuration_page() -> str:
