@@ -9,6 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 BUSY_MILLISECONDS = 30_000
+CLAIM_SECONDS = 30.0
+"""Time for taking over the jobs of one worker."""
 
 
 class UnsupportedDatabase(Exception):
@@ -89,6 +91,21 @@ class Heartbeats:
         with self._engine.connect() as connection:
             rows = connection.execute(sa.select(WORKERS.c.executor_id).where(WORKERS.c.seen < now - seconds))
             return [str(row[0]) for row in rows]
+
+    def claim(self, executor_id: str, now: float, seconds: float) -> bool:
+        """Tell whether it is for the caller to take over from a worker that was silent for `seconds`.
+
+        Of several that ask only one is told so. Should it be lost itself in the midst of it, the worker counts as
+        silent again after `CLAIM_SECONDS`.
+        """
+        silent = WORKERS.c.seen < now - seconds
+        with self._engine.begin() as connection:
+            changed = connection.execute(
+                sa.update(WORKERS)
+                .where(WORKERS.c.executor_id == executor_id, silent)
+                .values(seen=now - seconds + CLAIM_SECONDS)
+            )
+            return changed.rowcount == 1
 
     def remove(self, executor_id: str) -> None:
         """Forget a worker whose jobs were taken over, or that went in good order."""

@@ -360,6 +360,9 @@ class Jobs:
     async def _take_over(self) -> None:
         lost = await asyncio.to_thread(self._heartbeats.silent, time.time(), self._silent_worker_seconds)
         for executor in lost:
+            # One of us: a job that another has resumed already may run again by now, and must not be taken away.
+            if not await asyncio.to_thread(self._heartbeats.claim, executor, time.time(), self._silent_worker_seconds):
+                continue
             stranded = await DBOS.list_workflows_async(
                 status="PENDING", executor_id=executor, load_input=False, load_output=False
             )

@@ -6,8 +6,11 @@ so that a file that exhausts memory or time takes down this process and nothing 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import difflib
 import resource
+import signal
 import sys
 from pathlib import Path
 from typing import cast, get_args
@@ -25,6 +28,8 @@ from engine.review import review
 MOST_CANDIDATES = 200
 """Comments proposed: which of them are new, and how many are said at a time, is decided where it is known what was said
 before."""
+PR_SET_PDEATHSIG = 1
+"""prctl(2)."""
 _STATUSES = frozenset(get_args(Status))
 
 
@@ -34,6 +39,12 @@ def limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
     # Also the end of a process whose parent was killed and waits no more.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def end_with_parent() -> None:
+    """Have Linux kill this process when the bot's is gone: nobody would read the answer."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def analyse(request: Request) -> ReviewReport:
@@ -92,6 +103,7 @@ def _text(request: Request, side: dict[str, str], path: str) -> str | None:
 
 def main() -> None:
     """Answer one request."""
+    end_with_parent()
     request = Request.model_validate_json(sys.stdin.buffer.read())
     limit_resources(request.memory_bytes, request.cpu_seconds)
     answer = analyse(request) if request.task == "review" else estimate_script(request)

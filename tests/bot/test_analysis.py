@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import resource
+import select
 import subprocess
 import sys
 from dataclasses import replace
@@ -141,3 +143,24 @@ def test_the_process_limits_itself() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(3 * 2**30), "60", "refused"]
     assert resource.getrlimit(resource.RLIMIT_AS)[0] != 3 * 2**30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_an_analysis_ends_with_the_bot() -> None:
+    program = (
+        "import sys, time\nfrom bot.review.analyst import end_with_parent\nend_with_parent()\n"
+        "print('ready', flush=True)\ntime.sleep(600)\n"
+    )
+    parent = (
+        "import subprocess, sys, os, signal\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {program!r}], stdout=subprocess.PIPE)\n"
+        "child.stdout.readline()\n"
+        "print(child.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, timeout=60, check=False)
+
+    with contextlib.suppress(ProcessLookupError):
+        child = os.pidfd_open(int(done.stdout))
+        assert select.select([child], [], [], 60)[0], "it lives on"
+        os.close(child)

@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from pydantic import TypeAdapter
 
-from bot.database import Heartbeats, create_engine
+from bot.database import CLAIM_SECONDS, Heartbeats, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.intents import Intent, RepositoryKey, ReviewIntent
 from bot.jobs import LANES, Jobs
@@ -231,3 +231,13 @@ def test_a_silent_worker_is_noticed(tmp_path: Path) -> None:
     assert heartbeats.silent(200.0, 90.0) == ["a"]
     heartbeats.remove("a")
     assert heartbeats.silent(200.0, 90.0) == []
+
+
+def test_one_alone_takes_over_from_a_silent_worker_and_another_if_it_is_lost_meanwhile(tmp_path: Path) -> None:
+    heartbeats = Heartbeats(create_engine(f"sqlite:///{tmp_path / 'beats.sqlite3'}"))
+    heartbeats.beat("lost", 100.0)
+
+    assert not heartbeats.claim("lost", 150.0, 90.0)
+    assert [heartbeats.claim("lost", 200.0, 90.0) for _ in range(3)] == [True, False, False]
+    assert heartbeats.claim("lost", 200.0 + CLAIM_SECONDS + 1, 90.0)
+    assert not heartbeats.claim("never there", 200.0, 90.0)
