@@ -22,6 +22,7 @@ from engine.memory.tensors.registry import functional
 from engine.memory.tensors.shaping import expand, transpose
 from engine.memory.tensors.tensor import Tensor, like, new
 from engine.memory.tensors.unary import dropout
+from hardware_catalog.kernels import efficient_backward, flash_backward
 
 
 def choose_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, enable_gqa: bool) -> str:
@@ -62,11 +63,7 @@ def _sequence_first(shape: tuple[int, ...], dtype: dtypes.DType, device: str) ->
 def _flash_backward(node: Node, g: Tensor) -> Any:
     q, k, v = node.saved[:3]
     gq, gk, gv = like(q), like(k), like(v)
-    b, h, s, d = q.shape
-    rows, columns = -(-s // 128) * 128, -(-d // 32) * 32
-    extra = [b * h * rows * columns * 4, b * h * rows * 4]
-    if k.shape[1] != h:
-        extra += [b * k.shape[2] * h * d * k.dtype.itemsize] * 2
+    extra = flash_backward(*q.shape, key_heads=k.shape[1], keys=k.shape[2], itemsize=k.dtype.itemsize)
     machine.current.allocator.transient(*extra)
     return _differentiable(node, q, k, v, gq, gk, gv, g)
 
@@ -100,11 +97,7 @@ def _efficient_backward(node: Node, g: Tensor) -> Any:
     device = q.storage.device
     gq, gk, gv = (_sequence_first(x.shape, x.dtype, device) for x in (q, k, v))
     gb = new(bias.shape, bias.dtype, device) if bias is not None and node.edges[3] is not None else None
-    b, h, s, d = q.shape
-    extra = [b * h * (-(-s // 32) * 32) * 4]
-    if q.dtype.itemsize == 2:
-        extra.append(b * h * (-(-s // 64) * 64) * d * 4)
-    machine.current.allocator.transient(*extra)
+    machine.current.allocator.transient(*efficient_backward(*q.shape, itemsize=q.dtype.itemsize))
     return (*_differentiable(node, q, k, v, gq, gk, gv, g), gb)
 
 

@@ -13,6 +13,7 @@ from engine.memory.tensors.registry import FUNCTIONAL, TORCH, both, functional
 from engine.memory.tensors.shaping import piece, reshape, view_of
 from engine.memory.tensors.storage import Size, TensorError
 from engine.memory.tensors.tensor import Tensor, is_row_major, like, new
+from hardware_catalog.kernels import embedding_backward
 
 
 def _scattered(node: Node, g: Tensor) -> Any:
@@ -315,7 +316,7 @@ def _embedding_backward(node: Node, g: Tensor) -> Any:
         return (new(shape, dtype, g.storage.device),)
     out = new(shape, g.dtype, g.storage.device)
     if index.storage.device == "cuda":
-        machine.current.allocator.transient(*[index.numel() * 8] * 4)
+        machine.current.allocator.transient(*embedding_backward(index.numel()))
     if machine.current.grad_enabled and g.requires_grad:
         record(out, (g,), _scattered, (index,), (g.shape, g.dtype))
     return (out,)

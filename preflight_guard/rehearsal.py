@@ -1,0 +1,391 @@
+"""Plays two training steps of a live model on tensors without data, and hands back the tape of their storages.
+
+Nothing is allocated on a device. The model, its optimizers and the random number generators are as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import gc
+import inspect
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.cuda.amp.common as amp
+import torch.optim.optimizer as optimizers
+import torch.utils.checkpoint as checkpointing
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.modules import module as modules
+from torch.optim import Optimizer
+from torch.utils._pytree import tree_leaves
+
+from hardware_catalog import Gpu
+from preflight_guard.copies import CannotRehearse, Copies, is_fake
+from preflight_guard.kernels_of_cuda import kernels_of_cuda
+from preflight_guard.recording import Recorder
+from preflight_guard.tape import Tape
+
+Loss = Callable[[Any, Any], Any]
+"""From model and batch to the loss, or to a tuple that begins with it and holds what the training loop keeps."""
+
+COMPILED = frozenset({"bitsandbytes", "apex", "deepspeed", "transformer_engine", "fused_adam"})
+"""Libraries whose optimizers call their own kernels on addresses: they cannot run without data."""
+BYTES_OF_STATE: Mapping[str, int] = {
+    "Adam8bit": 2,
+    "AdamW8bit": 2,
+    "PagedAdam8bit": 2,
+    "PagedAdamW8bit": 2,
+    "Lion8bit": 1,
+    "PagedLion8bit": 1,
+    "SGD8bit": 1,
+    "RMSprop8bit": 1,
+    "FusedAdam": 8,
+    "FusedSGD": 4,
+    "FusedLAMB": 8,
+}
+"""State of those optimizers in bytes a trained parameter, without the blocks' scales."""
+LIVE_MODEL = "the loss function uses the live model rather than the one that it is given: call the one it is given"
+_CAPABILITY = 80
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Two steps as they would be: the tape, how large the parts are, and what was assumed. All sizes are bytes."""
+
+    tape: Tape
+    parameters: int
+    gradients: int
+    optimizer_state: int
+    inputs: int
+    notes: tuple[str, ...]
+    upper_bound: bool
+    """The figures may be too high, but not too low."""
+
+
+def rehearse(
+    model: nn.Module,
+    optimizers_of_model: Sequence[Optimizer],
+    batch: Any,
+    loss: Loss | None,
+    *,
+    device: torch.device,
+    gpu: Gpu | None,
+    autocast: torch.dtype | None = None,
+    accumulation_steps: int = 1,
+) -> Rehearsal:
+    """Play two steps. Raises CannotRehearse, with the reason, where the program cannot run without data."""
+    gradients = [(each, each.grad) for each in model.parameters()]
+    recorder = Recorder(device.type, gpu)
+    try:
+        with _left_alone(), torch.enable_grad():
+            copies = Copies(FakeTensorMode(allow_non_fake_inputs=True), device)
+            stage = _Stage(copies, recorder, model, optimizers_of_model, gpu)
+            stage.play(batch, loss, autocast, accumulation_steps)
+            seen = stage.rehearsal()
+            del stage, copies
+    except CannotRehearse:
+        raise
+    except Exception as problem:
+        lines = str(problem).strip().splitlines() or [""]
+        raise CannotRehearse(f"it does not run on tensors without data: {type(problem).__name__}: {lines[0]}") from None
+    finally:
+        touched = _restore(gradients)
+        _drop_leaks(recorder)
+    return dataclasses.replace(seen, notes=(*seen.notes, LIVE_MODEL)) if touched else seen
+
+
+class _Stage:
+    """The copies of one rehearsal, and the steps they go through."""
+
+    def __init__(
+        self, copies: Copies, recorder: Recorder, model: nn.Module, originals: Sequence[Optimizer], gpu: Gpu | None
+    ) -> None:
+        self._copies = copies
+        self._recorder = recorder
+        self._notes: dict[str, None] = {}
+        self._gpu = gpu
+        self._model = copies.model(model)
+        self._parameters = list(dict.fromkeys(self._model.parameters()))
+        self._dtype = next((each.dtype for each in self._parameters if each.is_floating_point()), torch.float32)
+        for parameter in self._parameters:
+            recorder.track(parameter, "parameters")
+        for buffer in self._model.buffers():
+            recorder.track(buffer, "buffers")
+        self._optimizers = [self._optimizer(each) for each in originals]
+        for each in self._optimizers:
+            self._name_state(each)
+            for group in each.param_groups if isinstance(each, Optimizer) else ():
+                for parameter in group["params"]:
+                    recorder.track(parameter, "parameters")
+        self._current: Any = None
+        self._kept: Any = None
+
+    def _optimizer(self, optimizer: Optimizer) -> Optimizer | _Compiled:
+        while isinstance(inner := getattr(optimizer, "optimizer", None), Optimizer):
+            optimizer = inner
+        root = type(optimizer).__module__.partition(".")[0]
+        if root in COMPILED:
+            return _Compiled(optimizer, self._copies)
+        made = self._copies.optimizer(optimizer)
+        for group in made.param_groups:
+            # On CUDA these run over lists of tensors unless told otherwise; fake tensors do not get it by default.
+            if group.get("foreach", False) is None and not group.get("fused") and not group.get("differentiable"):
+                group["foreach"] = type(made).__name__ != "Adafactor"
+        return made
+
+    # ------------------------------------------------------------------------------------------------ steps
+
+    def play(self, batch: Any, loss: Loss | None, autocast: torch.dtype | None, accumulation_steps: int) -> None:
+        """Two steps, or two passes without gradients where nothing is trained."""
+        device = self._copies.device
+        handles = [
+            each.register_post_accumulate_grad_hook(lambda parameter: self._name_gradient(parameter))
+            for each in self._parameters
+            if each.requires_grad
+        ]
+        kernels = contextlib.nullcontext() if torch.version.cuda else kernels_of_cuda(self._capability())
+        cast = contextlib.nullcontext() if autocast is None else torch.autocast(device.type, autocast)
+        grad = contextlib.nullcontext() if self._optimizers else torch.no_grad()
+        try:
+            with self._copies.mode, self._recorder, kernels, grad:
+                for step in range(2):
+                    if step == 1:
+                        self._recorder.tape.begin_steady()
+                    self._clear_gradients()
+                    for _ in range(min(accumulation_steps, 2)):
+                        self._pass(self._batch(batch), loss, cast)
+                    for optimizer in self._optimizers:
+                        self._step(optimizer)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _capability(self) -> int:
+        text = None if self._gpu is None else self._gpu.compute_capability
+        return int(text.replace(".", "")) if text else _CAPABILITY
+
+    def _batch(self, batch: Any) -> Any:
+        self._recorder.phase = "inputs"
+        # As in a loop: the batch of the step before is there until the new one is.
+        self._current = self._copies.batch(batch, self._dtype)
+        self._recorder.phase = "activations"
+        return self._current
+
+    def _pass(self, batch: Any, loss: Loss | None, cast: contextlib.AbstractContextManager[Any]) -> None:
+        with cast:
+            # What a loop binds stays until it is bound again: outputs are there during the next forward.
+            self._kept = _call(self._model, batch) if loss is None else loss(self._model, batch)
+        if not self._optimizers:
+            return
+        value = self._loss_of(self._kept, stated=loss is not None)
+        self._recorder.phase = "temporaries"
+        value.backward()
+        self._recorder.phase = "activations"
+
+    def _loss_of(self, result: Any, *, stated: bool) -> torch.Tensor:
+        if isinstance(result, torch.Tensor) and result.numel() == 1:
+            return result
+        if stated:
+            first = result[0] if isinstance(result, tuple) and result else None
+            if isinstance(first, torch.Tensor) and first.numel() == 1:
+                return first
+            raise CannotRehearse("the loss function returns no scalar tensor, nor a tuple that begins with one")
+        named = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+        if isinstance(named, torch.Tensor) and named.numel() == 1:
+            return named
+        outputs = [
+            each
+            for each in tree_leaves(result)
+            if isinstance(each, torch.Tensor) and each.requires_grad and each.is_floating_point()
+        ]
+        if not outputs:
+            raise CannotRehearse("the model returns nothing that carries gradients: give loss=lambda model, batch: ...")
+        self._notes["no loss was given: the sum of the model's outputs stands for it"] = None
+        total: torch.Tensor = sum(each.float().sum() for each in outputs)
+        return total
+
+    def _clear_gradients(self) -> None:
+        for parameter in self._parameters:
+            parameter.grad = None
+
+    def _name_gradient(self, parameter: torch.Tensor) -> None:
+        if parameter.grad is not None:
+            self._recorder.track(parameter.grad, "gradients")
+
+    def _step(self, optimizer: Optimizer | _Compiled) -> None:
+        self._recorder.phase = "workspace"
+        if isinstance(optimizer, _Compiled):
+            optimizer.step(self._recorder)
+        else:
+            optimizer.step()
+            self._name_state(optimizer)
+        self._recorder.phase = "activations"
+
+    def _name_state(self, optimizer: Optimizer | _Compiled) -> None:
+        state = optimizer.held if isinstance(optimizer, _Compiled) else dict(optimizer.state)
+        for leaf in tree_leaves(list(state.values())):
+            if isinstance(leaf, torch.Tensor):
+                self._recorder.track(leaf, "optimizer")
+
+    # ---------------------------------------------------------------------------------------------- figures
+
+    def rehearsal(self) -> Rehearsal:
+        """What was seen."""
+        notes = [*self._copies.notes, *self._recorder.notes, *self._notes]
+        for optimizer in self._optimizers:
+            if isinstance(optimizer, _Compiled):
+                notes.append(f"the step of {optimizer.name} calls compiled kernels: its temporaries are not counted")
+        tape = self._recorder.tape
+        sizes: dict[str, int] = {}
+        for number, size in tape.events:
+            if size and tape.categories[number] in ("parameters", "buffers", "optimizer"):
+                sizes[tape.categories[number]] = sizes.get(tape.categories[number], 0) + size
+        trained = [each for each in self._parameters if each.requires_grad]
+        steady = tape.events[tape.steady_from :]
+        return Rehearsal(
+            tape=tape,
+            parameters=sizes.get("parameters", 0) + sizes.get("buffers", 0),
+            gradients=sum(each.numel() * each.element_size() for each in trained) if self._optimizers else 0,
+            optimizer_state=sizes.get("optimizer", 0),
+            inputs=sum(size for number, size in steady if size and tape.categories[number] == "inputs"),
+            notes=tuple(notes),
+            upper_bound=any("upper bound" in note for note in notes),
+        )
+
+
+class _Compiled:
+    """An optimizer whose step cannot run without data: the state that it holds, or will hold by its class."""
+
+    def __init__(self, optimizer: Optimizer, copies: Copies) -> None:
+        self.name = type(optimizer).__name__
+        self.param_groups: Sequence[Any] = ()
+        self._per_parameter = BYTES_OF_STATE.get(self.name)
+        self._mode = copies.mode
+        self._device = copies.device
+        self._trained = [each.numel() for group in optimizer.param_groups for each in group["params"]]
+        self.held: dict[Any, Any] = {}
+        if optimizer.state:
+            for parameter, state in optimizer.state.items():
+                self.held[id(parameter)] = copies.any(dict(state))
+        elif self._per_parameter is None:
+            raise CannotRehearse(
+                f"{self.name} calls compiled kernels and holds no state yet: enter the guard after its first step"
+            )
+
+    def step(self, recorder: Recorder) -> None:
+        """The first step makes the state; its size is the class's."""
+        if self.held:
+            return
+        with self._mode:
+            for index, count in enumerate(self._trained):
+                made = torch.empty(count * (self._per_parameter or 0), dtype=torch.uint8, device=self._device)
+                recorder.track(made, "optimizer")
+                self.held[index] = made
+
+
+def _call(model: nn.Module, batch: Any) -> Any:
+    if isinstance(batch, Mapping):
+        return model(**batch)
+    if isinstance(batch, (list, tuple)):
+        if len(batch) > 1 and _positions(model) == 1:
+            # Inputs and targets: the model takes the inputs, and what becomes of the targets is not said.
+            return model(batch[0])
+        return model(*batch)
+    return model(batch)
+
+
+def _positions(model: nn.Module) -> int:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(model.forward).parameters.values()
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        return sys.maxsize
+    return sum(each.kind in kinds for each in parameters)
+
+
+# ------------------------------------------------------------------------------------------------ leaving no trace
+
+
+@contextlib.contextmanager
+def _emptied(*tables: MutableMapping[Any, Any]) -> Iterator[None]:
+    """Take everything out of some tables, and put it back in order."""
+    before = [dict(table) for table in tables]
+    for table in tables:
+        table.clear()
+    try:
+        yield
+    finally:
+        for table, items in zip(tables, before, strict=True):
+            table.clear()
+            table.update(items)
+
+
+@contextlib.contextmanager
+def _left_alone() -> Iterator[None]:
+    """Keep the generators of random numbers and the hooks of all modules and optimizers out of the rehearsal."""
+    states = torch.get_rng_state(), random.getstate()
+    numpy = sys.modules.get("numpy")
+    drawn = None if numpy is None else numpy.random.get_state()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+    states_of_devices = checkpointing.get_device_states
+    # Checkpointing saves the generators of the devices through tensors, which the mode would make fake.
+    checkpointing.get_device_states = lambda *args: ([], [])
+    # Without a device torch turns the program's own `torch.autocast("cuda")` off.
+    absent = amp.amp_definitely_not_available
+    amp.amp_definitely_not_available = lambda: False
+    try:
+        with _emptied(
+            modules._global_forward_pre_hooks,
+            modules._global_forward_hooks,
+            modules._global_backward_pre_hooks,
+            modules._global_backward_hooks,
+            optimizers._global_optimizer_pre_hooks,
+            optimizers._global_optimizer_post_hooks,
+        ):
+            yield
+    finally:
+        checkpointing.get_device_states = states_of_devices
+        amp.amp_definitely_not_available = absent
+        torch.set_rng_state(states[0])
+        random.setstate(states[1])
+        if numpy is not None:
+            numpy.random.set_state(drawn)
+        if devices is not None:
+            torch.cuda.set_rng_state_all(devices)
+
+
+def _restore(gradients: Sequence[tuple[nn.Parameter, torch.Tensor | None]]) -> bool:
+    touched = False
+    for parameter, gradient in gradients:
+        if parameter.grad is not gradient:
+            parameter.grad = gradient
+            touched = True
+    return touched
+
+
+def _drop_leaks(recorder: Recorder) -> None:
+    """Empty the caches of functions (functools) that kept tensors without data: a later call would get them."""
+    if not recorder.alive():
+        return
+    gc.collect()
+    if not recorder.alive():
+        return
+    for each in gc.get_objects():
+        if type(each) is functools._lru_cache_wrapper and _reaches_fake(each):
+            each.cache_clear()
+
+
+def _reaches_fake(cached: Any) -> bool:
+    # The cache's entries are links that hold key and result; results may be tuples.
+    found = gc.get_referents(cached)
+    for _ in range(3):
+        if any(is_fake(each) for each in found):
+            return True
+        found = [inner for each in found if not inspect.isroutine(each) for inner in gc.get_referents(each)][:10_000]
+    return False
