@@ -33,6 +33,7 @@ KINDS = {
     "serves": "runs until it is stopped",
     "github": "needs an App at GitHub",
     "installs": "installs packages",
+    "device": "needs PyTorch and a CUDA device",
     "long": "CI runs it as a step of its own",
 }
 """Why a block may be left out."""
