@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from engine.settings import parse_settings
 from tests.docs.commands import KINDS, ROOT, blocks, documents, fences, run
@@ -39,6 +40,22 @@ def test_links_lead_to_files_of_the_tree_and_configurations_are_understood(page:
         if language == "yaml" and above == "`.github/preflight.yml`:":
             problems = parse_settings("\n".join(lines)).problems
             assert not problems, (page, line, problems)
+
+
+def test_what_other_files_are_told_to_ask_for_is_there() -> None:
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    hooks = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
+    steps, asked = 0, 0
+    for page in documents():
+        for _, language, lines, _ in fences(page.read_text("utf-8")):
+            told = yaml.safe_load("\n".join(lines)) if language == "yaml" else None
+            if isinstance(told, list):
+                steps += 1
+                assert all(set(step["with"]) <= set(inputs) for step in told), page
+            elif isinstance(told, dict) and "repos" in told:
+                asked += 1
+                assert {hook["id"] for repository in told["repos"] for hook in repository["hooks"]} <= hooks, page
+    assert steps and asked
 
 
 def test_every_page_is_listed() -> None:
