@@ -40,6 +40,9 @@ _MATTERS = re.compile(
 )
 """A file that holds none of these has no training code of its own; it is still read where another imports it."""
 
+_LOOP = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:for|while)[ \t]", re.MULTILINE)
+_BACKWARD = re.compile(r"\.(?:manual_)?backward\(")
+
 _STACK_DEPTH = 8_000
 """Python frames that walking a deeply nested file may need; frames of Python code do not use the C stack since 3.11."""
 
@@ -246,10 +249,11 @@ def _that_matter(project: Project, paths: Iterable[str]) -> tuple[list[str], int
     """The files worth tracing, and how many were passed over because their text cannot matter."""
     roots: list[str] = []
     skipped = 0
+    graph = ImportGraph(project)
     for path in paths:
         try:
             text = project.read_text(path)
-            if not _mentions_training(text):
+            if not _mentions_training(text) and not _repeats_training(graph, project, path, text):
                 skipped += 1
                 continue
             project.module(path)
@@ -257,6 +261,14 @@ def _that_matter(project: Project, paths: Iterable[str]) -> tuple[list[str], int
             continue
         roots.append(path)
     return roots, skipped
+
+
+def _repeats_training(graph: ImportGraph, project: Project, path: str, text: str) -> bool:
+    """Whether a file without a word of training repeats, in a loop, what a file that trains gives it."""
+    if "import" not in text or not _LOOP.search(text) or not path.endswith(".py"):
+        return False
+    targets = sorted(target for target in graph.imports(path) if target.endswith(".py"))
+    return any(_BACKWARD.search(project.read_text(target)) for target in targets)
 
 
 @contextmanager

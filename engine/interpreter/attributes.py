@@ -170,7 +170,7 @@ class Attributes(Machine):
             made.member_of = value
             value.use("grad")
             return made
-        if name == "data":
+        if name == "data" and value.role != "instance":
             cut = self.make(node, "data", (value,), role="tensor", detached="data", of=value.of, shape=value.shape)
             self.emit(events.Detach, node, value=value, output=cut, how="data")
             return cut

@@ -616,12 +616,17 @@ def _unregistered_kind(value: Value) -> str:
                     return "module"
                 if item.role == "parameter":
                     return "parameter"
+        elif option.op in _COPIES and option.parents and option.parents[0].made_by == "torch.nn.Parameter":
+            return "copied-parameter"
         elif option.role == "tensor" and not option.buffer and option.requires_grad and _created(option):
             return "leaf"
         elif option.role == "tensor" and not option.buffer and _created(option):
             return "tensor"
     return ""
 
+
+#: What gives a tensor that is computed from its operand (`to` only where something changes).
+_COPIES = frozenset(["to", "cuda", "half", "double", "bfloat16", "clone", "type"])
 
 #: Operations that only arrange what a creating function made.
 _ARRANGES = frozenset(["repeat", "view", "reshape", "unsqueeze", "expand", "permute", "transpose", "flatten", "float"])

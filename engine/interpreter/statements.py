@@ -131,6 +131,7 @@ class Statements(Loops):
                 old = self.frame.env.get(target.id)
                 if old is not None:
                     self.mark_reset(old)
+                    self._released(old, node)
             elif isinstance(target, ast.Subscript):
                 held = self.evaluate(target.value)
                 self.mark_reset(held)
@@ -196,6 +197,7 @@ class Statements(Loops):
             return
         old = self.current(target)
         if old is not None and old is not value:
+            self._released(old, node)
             if (
                 isinstance(node, ast.Assign)
                 and ((old.role == "parameter" and old.op == "element") or _leaf(old))
@@ -210,7 +212,7 @@ class Statements(Loops):
                         added, added_node = self._addend(node.value, old, value)
                         if added is not None:
                             self._accumulated(target, old, added, value, node, added_node, False)
-            elif not self._bound_elsewhere(target, old):
+            elif not self._bound_elsewhere(target, old) and not self._first_time(target):
                 self.mark_reset(old)
         self._bind(target, value, node)
 
@@ -219,6 +221,16 @@ class Statements(Loops):
         if not isinstance(target, ast.Name) or isinstance(old, Container) or not self.loops:
             return False
         return any(value is old for name, value in self.frame.env.items() if name != target.id)
+
+    def _released(self, old: Value, node: ast.AST) -> None:
+        for option in old.options():
+            if option.op == "load":
+                self.emit(events.Released, node, value=option)
+
+    def _first_time(self, target: ast.expr) -> bool:
+        """Whether later iterations of a loop find this assignment done: `if total is None: total = v`."""
+        text = self.text(target)
+        return any(guard.holds and guard.text in (f"{text} is None", f"{text} == None") for guard in self.guards)
 
     def current(self, target: ast.expr) -> Value | None:
         """What a target holds now, without making anything up."""
@@ -315,7 +327,7 @@ class Statements(Loops):
             if target.attr == "grad":
                 self.emit(events.ZeroGrad, node, target=owner, how="grad")
                 continue
-            if target.attr == "data":
+            if target.attr == "data" and owner.role != "instance":
                 self.emit(
                     events.InPlaceUpdate, node, target=owner, how="data", operands=(value,), text=self.text(target)
                 )
@@ -333,6 +345,9 @@ class Statements(Loops):
             )
             if isinstance(value, Container):
                 value.held_as = value.held_as or self.text(target)
+                for inner in value.elements():
+                    if isinstance(inner, Container):
+                        inner.held_as = inner.held_as or f"{value.held_as}[...]"
             if value.made_by == "torch.nn.Parameter":
                 replaced = self.get_attribute(owner, target.attr)
                 unknown = replaced is not None and replaced.role is None and replaced.op in ("attribute", "getattr")

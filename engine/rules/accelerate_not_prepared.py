@@ -9,7 +9,7 @@ from engine.rules.facts.identity import identities
 from engine.rules.remedies.frameworks import also_prepared
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, FunctionValue, Step, Trace, Value
-from engine.trace.events import Backward, Event, Iterate, LoaderBuilt, OptimizerStep, Prepare, Transfer
+from engine.trace.events import Backward, Collective, Event, Iterate, LoaderBuilt, OptimizerStep, Prepare, Transfer
 
 
 @rule("PF211", "accelerate-not-prepared", "error", "An optimizer or loader was left out of accelerator.prepare")
@@ -75,11 +75,14 @@ def _left_out_loaders(trace: Trace, prepares: list[Prepare], known: frozenset[in
         if not identities(loader).isdisjoint(known) or not built.complete or _split(loader):
             continue
         for iterate in trace.of(Iterate):
-            if iterate.iterates is None or not iterate.subject.trains or iterate.guarded("rank"):
+            if iterate.iterates is None or iterate.guarded("rank"):
                 continue
             if not any(part is loader for part in iterate.iterates.ancestors(limit=30)):
                 continue
             handed = next((p for p in prepares if _reaches(p, iterate)), None)
+            if not iterate.subject.trains:
+                yield from _evaluated_by_all(trace, built, iterate, handed)
+                continue
             through = next((b for b in trace.within(iterate.subject, Backward) if b.via == "accelerator"), None)
             if handed is None or through is None:
                 continue
@@ -93,6 +96,18 @@ def _left_out_loaders(trace: Trace, prepares: list[Prepare], known: frozenset[in
                 (Step(handed.place, "prepared here, without it"), Step(iterate.subject.place, "read here")),
             )
             break
+
+
+def _evaluated_by_all(trace: Trace, built: LoaderBuilt, iterate: Iterate, handed: Prepare | None) -> Iterator[Draft]:
+    """An evaluation whose outputs are gathered from processes that all read the whole data."""
+    gathered = next((c for c in trace.within(iterate.subject, Collective) if "gather" in c.name), None)
+    if handed is not None and gathered is not None and gathered.library.startswith("accelerat"):
+        yield Draft(
+            built.place,
+            "The outputs on this loader are gathered from all processes, and it did not go through `prepare`: every "
+            "process reads all of it, so each sample counts once for each process.",
+            (Step(iterate.subject.place, "read here"), Step(gathered.place, "gathered here")),
+        )
 
 
 def _placed_by_hand(trace: Trace, loader: Value) -> bool:

@@ -97,8 +97,8 @@ def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
             continue
         asked = divided.by_text.endswith("trainer.accumulate_grad_batches")
         name = divided.by_text.removeprefix("self.")
-        given = [model.attributes.get(name) for model in fitted if model is not None]
-        count = next((count for count in counts if any(same(count, value) for value in given if value)), None)
+        given = [value for model in fitted if model is not None and (value := model.attributes.get(name)) is not None]
+        count = next((each for each in counts if any(same(each, own) or _alike(each, own) for own in given)), None)
         if not asked and count is None:
             continue
         yield Draft(
@@ -107,6 +107,12 @@ def _by_lightning(trace: Trace, divisions: list[Divided]) -> Iterator[Draft]:
             "gradients twice.",
             (Step(count.place, "accumulated over this number of batches"),) if count is not None else (),
         )
+
+
+def _alike(count: Value, by: Value) -> bool:
+    """Whether both are one number of more than one step."""
+    number = by.constant
+    return isinstance(number, int) and not isinstance(number, bool) and number > 1 and count.constant == number
 
 
 def _asked_of(value: Value, owner: Value | None) -> bool:
@@ -137,6 +143,8 @@ def _configured(backward: Backward) -> Iterator[Value]:
 
 def _one_from_the_other(count: Value, by: Value) -> bool:
     """Whether one was computed from the other. That both come from one configuration object says nothing."""
+    if _alike(count, by):
+        return True
     return any(same(part, count) for part in by.ancestors(limit=20)) or any(
         same(part, by) for part in count.ancestors(limit=20)
     )

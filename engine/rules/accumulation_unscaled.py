@@ -8,7 +8,7 @@ from engine.project import UnreadableFile
 from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.remedies.stepping import divided_by_steps
 from engine.rules.rule import Draft, rule
-from engine.trace import ClassValue, Guard, Step, Trace, Value
+from engine.trace import ClassValue, FunctionValue, Guard, Step, Trace, Value
 from engine.trace.events import (
     Backward,
     Divided,
@@ -29,6 +29,7 @@ _SCALES_ITSELF = frozenset({"accelerator", "deepspeed", "trainer"})
 @rule("PF202", "accumulation-unscaled", "error", "Accumulated gradients are a sum where a mean is meant")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _trainer_losses(trace)
+    yield from _own_trainer_step(trace)
     yield from _unconfigured(trace)
     yield from _without_context(trace)
     for scope in step_scopes(trace):
@@ -80,6 +81,31 @@ def _trainer_losses(trace: Trace) -> Iterator[Draft]:
             (Step(accumulates.place, "gradients are accumulated"),) if accumulates else (),
             severity="warning" if accumulates else "note",
         )
+
+
+def _own_trainer_step(trace: Trace) -> Iterator[Draft]:
+    """A `training_step` that replaces a Hugging Face Trainer's, which is where that one divides the loss."""
+    accumulates = next((a for a in trace.of(FrameworkTrainer) if _accumulation_steps(a) > 1), None)
+    if accumulates is None:
+        return
+    for backward in trace.of(Backward):
+        owner = backward.root.owner
+        if owner is None or owner.cls is None or owner.cls.family != "hf-trainer":
+            continue
+        if not backward.function.endswith(".training_step") or backward.loops or _scaled(trace, backward):
+            continue
+        given = owner.cls.method("training_step")
+        names = [each.arg for each in given.node.args.args] if isinstance(given, FunctionValue) else []
+        asked = backward.loss.ancestors(limit=40)
+        if any(use.made_by.endswith("training_step") or use.name in names[3:] for use in asked):
+            continue
+        yield Draft(
+            backward.place,
+            "This step replaces the Trainer's own, which divides the loss by `gradient_accumulation_steps`: here "
+            "nothing does, so the gradients are a sum over micro-batches.",
+            (Step(accumulates.place, "gradients are accumulated"),),
+        )
+        return
 
 
 def _unconfigured(trace: Trace) -> Iterator[Draft]:

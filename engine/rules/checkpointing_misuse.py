@@ -59,7 +59,16 @@ def _with_cache(trace: Trace) -> Iterator[Draft]:
         ]
         if switches:
             asked = switches[-1].value if switches[-1].value.constant is True else None
-        if asked is not None:
+        called = next((f for f in trace.of(Forward) if not known.isdisjoint(identities(f.module)) and _cached(f)), None)
+        if called is not None and called.index > enabled.index:
+            yield Draft(
+                called.place,
+                "Checkpointing recomputes the layers and excludes the key-value cache that this call asks for: "
+                "transformers warns and switches the cache off. Pass `use_cache=False` in training.",
+                (Step(enabled.place, "checkpointing is switched on here"),),
+                severity="warning",
+            )
+        elif asked is not None:
             yield Draft(
                 enabled.place,
                 "Checkpointing recomputes the layers and excludes the key-value cache that this model is asked for: "
@@ -67,6 +76,11 @@ def _with_cache(trace: Trace) -> Iterator[Draft]:
                 (Step(asked.place, "the cache is asked for here"),),
                 severity="warning",
             )
+
+
+def _cached(forward: Forward) -> bool:
+    given = forward.keywords.get("use_cache")
+    return given is not None and given.constant is True and forward.output.feeds_backward
 
 
 def _owners(value: Value) -> Iterator[Value]:

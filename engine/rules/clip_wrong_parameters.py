@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, modules_behind
-from engine.rules.facts.training import StepScope, step_scopes
+from engine.rules.facts.training import StepScope, called_steps, step_scopes
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import Backward, ClipGradients, Forward, OptimizerStep, ZeroGrad
@@ -18,7 +18,7 @@ _NEAR = 60
 
 @rule("PF213", "clip-wrong-parameters", "error", "Gradients of another model are clipped")
 def check(trace: Trace) -> Iterator[Draft]:
-    for scope in step_scopes(trace):
+    for scope in (*step_scopes(trace), *called_steps(trace)):
         steps = [event for event in scope.of(OptimizerStep) if isinstance(event, OptimizerStep)]
         for clip in scope.of(ClipGradients):
             assert isinstance(clip, ClipGradients)

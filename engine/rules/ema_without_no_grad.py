@@ -19,11 +19,12 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if store.how not in ("item", "accumulate", "append") or not _outlives_a_step(store) or not _averages(store):
             continue
+        mixed = store.value.parents[0] if store.value.op == "clone" and store.value.parents else store.value
         source = _parameters_only(store.value, outputs)
         if any(held is not None and viewed(held) is source for held in (store.previous, store.container)):
             # A change of the parameter itself.
             continue
-        if source is None or store.value.op not in ("operator", "lerp", "add", "mul", "accumulate"):
+        if source is None or mixed.op not in ("operator", "lerp", "add", "mul", "accumulate"):
             continue
         if store.value.feeds_backward or (store.container is not None and store.container.feeds_backward):
             continue

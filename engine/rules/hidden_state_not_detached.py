@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.evaluation import call_in_loop
-from engine.rules.remedies.detaching import detached_state
-from engine.rules.rule import Draft, rule
+from engine.rules.facts.evaluation import call_in_loop, results
+from engine.rules.facts.text import together
+from engine.rules.remedies.detaching import detached_state, graph_freed
+from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Loop, Place, Step, Trace, Value
-from engine.trace.events import Backward, Forward, Return
+from engine.trace.events import Backward, Forward, Return, Store
 
 
 @rule("PF102", "hidden-state-not-detached", "error", "A state is carried into the next step with its graph")
 def check(trace: Trace) -> Iterator[Draft]:
     reported: set[Place] = set()
+    yield from _kept_on_module(trace)
     for forward in trace.of(Forward):
         if not forward.output.feeds_backward:
             continue
@@ -36,8 +38,55 @@ def check(trace: Trace) -> Iterator[Draft]:
                         Step(part.place, "made here, in the previous iteration"),
                         Step(loop.place, "a backward runs in each"),
                     ),
-                    fix=detached_state(place, part, loop) if place == forward.place else None,
+                    fix=_remedy(trace, part, loop, place) if place == forward.place else None,
                 )
+
+
+def _remedy(trace: Trace, state: Value, loop: Loop, place: Place) -> FixMaker | None:
+    """The state without its graph, and with it no reason to keep the graph of the loss."""
+    detached = detached_state(place, state, loop)
+    retaining = [b for b in trace.first_per_place(trace.within(loop, Backward)) if b.retain_graph is True]
+    if detached is None or not retaining:
+        return detached
+    if len(retaining) > 1 or retaining[0].place.path != place.path:
+        return None
+    return together(
+        "Detach the state between steps, and free each step's graph", detached, graph_freed(trace, *retaining)
+    )
+
+
+def _kept_on_module(trace: Trace) -> Iterator[Draft]:
+    """A module's forward reads the state that its last call left on the module, and nothing cuts or resets it."""
+    if not any(True for _ in trace.of(Backward)):
+        return
+    stores = [store for store in trace.of(Store) if store.how == "attribute"]
+    for store in stores:
+        owner = store.root.owner
+        if owner is None or store.container is not owner or owner.cls is None or owner.cls.family != "module":
+            continue
+        if not store.function.endswith(".forward") or store.value.carries_graph is not True or store.guards:
+            continue
+        passed = next(
+            (
+                forward
+                for forward in trace.before(store, Forward)
+                if forward.function == store.function
+                and any(value is store.previous for value in (*forward.inputs, *forward.keywords.values()))
+                and any(part is made for part in store.value.options() for made in results(forward))
+            ),
+            None,
+        )
+        others = [s for s in stores if s.attribute == store.attribute and s.place != store.place]
+        if passed is None or any(s.function.rpartition(".")[2] not in ("__init__", "__new__") for s in others):
+            continue
+        if not any("RNN" in made or "LSTM" in made or "GRU" in made for made in (passed.module.origin.made_by,)):
+            continue
+        yield Draft(
+            store.place,
+            f"`{store.target}` keeps the state of this call with its graph, and the next call starts from it: its "
+            "backward walks through graphs that are already freed. Detach the state before it is kept.",
+            (Step(passed.place, "the kept state goes in here"),),
+        )
 
 
 def _parts(value: Value) -> Iterator[Value]:

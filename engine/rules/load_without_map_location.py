@@ -10,12 +10,14 @@ from engine.rules.facts.text import source_of
 from engine.rules.rule import Draft, FixMaker, rule
 from engine.trace import Step, Trace, Value
 from engine.trace.events import (
+    Backward,
     Collective,
     Forward,
     FunctionCall,
     Load,
     LoadStateDict,
     MethodCall,
+    Released,
     Store,
     TensorCreated,
     Transfer,
@@ -25,6 +27,7 @@ from engine.trace.events import (
 @rule("PF701", "load-without-map-location", "warning", "A distributed run loads a checkpoint without map_location")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _kept(trace)
+    yield from _kept_while_training(trace)
     for load in trace.of(Load):
         if load.how != "torch.load" or load.map_location is not None:
             continue
@@ -87,6 +90,40 @@ def _kept(trace: Trace) -> Iterator[Draft]:
             (Step(store.place, "kept here"), Step(used.place, "copied into the model here")),
             severity="warning",
         )
+
+
+def _kept_while_training(trace: Trace) -> Iterator[Draft]:
+    """A checkpoint that was loaded to the GPU, and whose name lives on in the function that trains."""
+    for load in trace.of(Load):
+        where = load.map_location
+        on_gpu = where is not None and where.is_constant and str(where.constant).startswith("cuda")
+        if load.how != "torch.load" or not on_gpu or load.stack or load.result is None or load.loops:
+            continue
+        used = _used_as_state(trace, load)
+        if used is None or any(part is load.result for part in (used.state,)):
+            # `load_state_dict(torch.load(...))` leaves no name.
+            continue
+        if any(released.value is load.result for released in trace.of(Released)):
+            continue
+        training = next(
+            (b for b in trace.after(used, Backward) if b.loops and b.loops[0].place.path == load.place.path), None
+        )
+        if training is None or training.root is not load.root or _loop_function(training) != load.function:
+            continue
+        yield Draft(
+            load.place,
+            "The checkpoint is loaded to the GPU and stays there while this function trains: its weights and optimizer "
+            "state take memory a second time. Load it to the CPU, or delete it once it is copied.",
+            (Step(used.place, "copied here"), Step(training.loops[0].place, "the training that follows")),
+            severity="warning",
+        )
+
+
+def _loop_function(backward: Backward) -> str:
+    """The function that the outermost loop around a backward stands in."""
+    if not backward.stack:
+        return backward.function
+    return backward.root.name
 
 
 def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:

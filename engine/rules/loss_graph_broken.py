@@ -59,6 +59,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                     (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
                 )
                 continue
+            rewired = _differentiable_again(backward.loss)
+            if rewired is not None and not any(True for _ in trace.of(AutogradGrad)):
+                yield Draft(
+                    rewired.place,
+                    f"{_CUTS[rewired.detached]} leaves the autograd graph, and `requires_grad_()` on its result makes "
+                    "a new leaf: backward stops there, and the network gets no gradient.",
+                    (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
+                )
+                continue
             without = [forward for forward in networks if forward.grad is False]
             if without and len(without) == len(networks) and backward.loss.carries_graph is False:
                 if _caches_gradients(trace, backward, ancestors):
@@ -280,11 +289,14 @@ def _gathered(trace: Trace) -> Iterator[Draft]:
             if any(part is own for part in loss.input.ancestors(through_detach=False)) if loss.input else True:
                 continue
             yield Draft(
-                collective.place if not collective.stack else collective.stack[-1],
+                collective.place,
                 "`all_gather` has no backward, and this loss uses the gathered tensors alone: the features that this "
                 "rank computed get no gradient from it. Put the rank's own tensor back into the list, or use "
                 "`torch.distributed.nn.functional.all_gather`.",
-                (Step(collective.place, "gathered here"), Step(loss.place, "used in this loss")),
+                (
+                    Step(loss.place, "used in this loss"),
+                    *(Step(call, "called from here") for call in collective.stack[-1:]),
+                ),
             )
             return
 
@@ -337,6 +349,17 @@ def _leaf(loss: Value) -> Value | None:
         if value.requires_grad and value.op in _REWRAPS and value.parents:
             # Where its gradient is read, the leaf is what the program asks for.
             return value if "grad" not in value.uses else None
+    return None
+
+
+def _differentiable_again(loss: Value) -> Value | None:
+    """The result of an operation without a derivative that was told to require gradients, which nothing reads."""
+    for value in loss.ancestors(through_detach=False):
+        if not value.requires_grad or "grad" in value.uses:
+            continue
+        for part in value.ancestors(limit=6):
+            if part.detached in ("argmax", "argmin", "comparison"):
+                return part
     return None
 
 

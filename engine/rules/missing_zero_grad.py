@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, same
 from engine.rules.facts.text import source_of
-from engine.rules.facts.training import StepScope, backwards_before, clears, step_scopes
+from engine.rules.facts.training import StepScope, backwards_before, called_steps, clears, step_scopes
 from engine.rules.remedies.stepping import cleared
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, ZeroGrad
+from engine.trace.events import FunctionCall, HookRegistered, ModuleCreated, OptimizerStep, ZeroGrad
 
 
 @rule("PF201", "missing-zero-grad", "error", "An optimizer steps in a loop and nothing clears its gradients")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _one_of_two(trace)
     for scope in step_scopes(trace):
         step = scope.step
         yield from _skipped(trace, scope)
@@ -37,6 +38,32 @@ def check(trace: Trace) -> Iterator[Draft]:
             "This backward adds to the gradients of earlier iterations: no `zero_grad()` for "
             f"{f'`{name}`' if name else 'this optimizer'} was found on this path, so each step uses their running sum.",
             tuple(evidence),
+            fix=cleared(scope),
+        )
+
+
+def _one_of_two(trace: Trace) -> Iterator[Draft]:
+    """A function that takes a step with each of two optimizers, and clears the gradients of one of them only."""
+    for scope in called_steps(trace):
+        step = scope.step
+        own = [z for z in trace.family(step, ZeroGrad) if isinstance(z, ZeroGrad)]
+        other = next(
+            (z for z in own if z.root is step.root and z.how == "zero_grad" and z.target.role == "optimizer"), None
+        )
+        if step.closure is not None or other is None or any(clears(zero, step.optimizer) for zero in own):
+            continue
+        stepped = any(
+            event is not step and isinstance(event, OptimizerStep) and same(event.optimizer, other.target)
+            for event in scope.of(OptimizerStep)
+        )
+        before = [b for b in backwards_before(scope) if b.index < step.index]
+        if not stepped or not before or _unclear(trace, scope):
+            continue
+        yield Draft(
+            before[0].place,
+            "This step's gradients add to those of the call before: the function clears the gradients of its other "
+            f"optimizer, and no `zero_grad()` was found for `{step.optimizer.name}`.",
+            (Step(other.place, "the other optimizer is cleared here"), Step(step.place, "steps on the running sum")),
             fix=cleared(scope),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import same
-from engine.rules.facts.training import backwards_before, clears, modulo_guard, step_scopes
+from engine.rules.facts.training import StepScope, backwards_before, clears, modulo_guard, step_scopes
 from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -41,8 +41,11 @@ def _never_skipped(trace: Trace) -> Iterator[Draft]:
         return
     for scope in step_scopes(trace):
         guard = modulo_guard(scope.step, scope.loop)
+        if guard is None:
+            yield from _inner_loop(scope)
+            continue
         zeros = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
-        if guard is None or not zeros or not all(guard in zero.guards for zero in zeros):
+        if not zeros or not all(guard in zero.guards for zero in zeros):
             continue
         for backward in backwards_before(scope)[:1]:
             if guard in backward.guards or backward.via not in ("tensor", "scaler"):
@@ -60,6 +63,37 @@ def _never_skipped(trace: Trace) -> Iterator[Draft]:
                     severity="note",
                 )
                 return
+
+
+def _inner_loop(scope: StepScope) -> Iterator[Draft]:
+    """An inner loop back-propagates micro-batches, and the optimizer steps after it."""
+    for backward in backwards_before(scope)[:1]:
+        inner = backward.loops[len(scope.step.loops) :]
+        if scope.loop not in backward.loops or len(inner) != 1 or inner[0].kind not in ("range", "iterable", "loader"):
+            continue
+        if backward.via not in ("tensor", "scaler") or inner[0].count == 1 or backward.index > scope.step.index:
+            continue
+        cleared = [z for z in scope.of(ZeroGrad) if isinstance(z, ZeroGrad) and clears(z, scope.step.optimizer)]
+        if not cleared or any(inner[0] in zero.loops for zero in cleared):
+            continue
+        made_from = {id(value) for value in backward.loss.ancestors()}
+        through = next(
+            (f for f in scope.of(Forward) if isinstance(f, Forward) and id(f.output) in made_from and _ddp(f)), None
+        )
+        if through is None or inner[0] not in through.loops or _switches(through):
+            continue
+        yield Draft(
+            backward.place,
+            "Gradients are summed over several micro-batches, and DDP reduces them over all ranks after each of "
+            "these: put all but the last under `no_sync()`.",
+            (Step(through.module.place, "wrapped here"), Step(scope.step.place, "steps after all of them")),
+            severity="note",
+        )
+        return
+
+
+def _switches(forward: Forward) -> bool:
+    return any("require_backward_grad_sync" in option.attributes for option in forward.module.options())
 
 
 def _ddp(forward: Forward) -> bool:

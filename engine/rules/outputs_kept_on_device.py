@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.rules.facts.training import lightning_step
 from engine.rules.rule import Draft, rule
-from engine.trace import Container, Place, Step, Trace, Value
-from engine.trace.events import DeviceSync, Forward, FrameworkTrainer, Store, Transfer
+from engine.trace import Container, FunctionValue, Place, Step, Trace, Value
+from engine.trace.events import DeviceSync, Forward, FrameworkTrainer, FunctionCall, MethodCall, Return, Store, Transfer
 
 _STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _GENERATIVE = (
@@ -75,6 +75,9 @@ def _collected(trace: Trace, store: Store, outputs: set[int]) -> Iterator[Draft]
         )
 
 
+_POINTWISE = frozenset({"softmax", "sigmoid", "log_softmax", "relu", "tanh", "detach", "float", "exp", "squeeze"})
+
+
 def _within(inner: Place, outer: Place) -> bool:
     return inner.path == outer.path and outer.line <= inner.line <= max(outer.end_line, outer.line)
 
@@ -83,10 +86,40 @@ def _on_device(value: Value, outputs: set[int]) -> bool:
     for part in (value, *value.parents[:1]):
         if part.role in ("number", "array") or part.op in ("cpu", "item", "tolist", "argmax", "mean", "sum"):
             return False
+    for _ in range(4):
+        if value.op not in _POINTWISE or not value.parents:
+            break
+        value = value.parents[0]
     whole = any(id(part) in outputs for part in value.ancestors(limit=40))
     return whole or (
         value.op in ("call", "forward-result") and value.callee is not None and value.callee.op != "unknown"
     )
+
+
+def _small_outputs(name: str) -> bool:
+    return name.endswith(("ForSequenceClassification", "ForImageClassification", "ForMultipleChoice"))
+
+
+def _for_each_token(trace: Trace, metrics: Value) -> bool:
+    """Whether the metrics leave out positions with the label that the loss ignores: there is one for each token."""
+    if not isinstance(metrics, FunctionValue):
+        return False
+    seen = (
+        part
+        for event in trace.of(Return, MethodCall, FunctionCall)
+        if event.function == metrics.qualified
+        for value in event.named_values()
+        for part in value.ancestors(limit=80)
+    )
+    masks = (part.keywords.get("mask") for part in seen)
+    return any(
+        mask.op == "compare" and any(side.constant == _IGNORED_LABEL for side in mask.parents)
+        for mask in masks
+        if mask is not None
+    )
+
+
+_IGNORED_LABEL = -100
 
 
 def _trainer_logits(trace: Trace) -> Iterator[Draft]:
@@ -101,7 +134,8 @@ def _trainer_logits(trace: Trace) -> Iterator[Draft]:
             continue
         model = given.get("model")
         names = [part.made_by for part in model.ancestors(limit=20)] if model is not None else []
-        if not any(word in name for name in names for word in _GENERATIVE):
+        generative = any(word in name for name in names for word in _GENERATIVE)
+        if not generative and (any(map(_small_outputs, names)) or not _for_each_token(trace, given["compute_metrics"])):
             continue
         yield Draft(
             event.place,
@@ -110,4 +144,5 @@ def _trainer_logits(trace: Trace) -> Iterator[Draft]:
             "model that is vocabulary size for each token. Pass `preprocess_logits_for_metrics`, or set "
             "`eval_accumulation_steps`.",
             (Step(arguments.place, "no `eval_accumulation_steps` here"),),
+            severity=None if generative else "note",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.rules.facts.identity import reported_at
-from engine.rules.facts.retention import entered_as, in_training, kept_graphs
+from engine.rules.facts.retention import bounded, entered_as, in_training, kept_graphs
 from engine.rules.facts.text import append, together
 from engine.rules.remedies.detaching import detached_argument
 from engine.rules.remedies.modes import without_gradients
@@ -35,7 +35,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             f"This {verb}{where} that still carries its graph, {_WHY}; keep `.detach()` of it instead.",
             tuple(evidence),
             # Outside of training the graphs go when the function returns.
-            severity=None if in_training(store) or not store.crossing else "warning",
+            severity=None if (in_training(store) or not store.crossing) and not bounded(store) else "warning",
             # The dictionary may be what the loss is taken from.
             fix=_remedy(trace, place, group) if entered is None else None,
         )

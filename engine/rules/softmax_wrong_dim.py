@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.contraction import contracted_differently, products
+from engine.rules.facts.contraction import contracted_differently, products, summed_otherwise
 from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -19,6 +19,17 @@ def check(trace: Trace) -> Iterator[Draft]:
     calls = products(trace)
     for activation in trace.of(Activation):
         if activation.kind not in _NORMALISES or activation.input is None:
+            continue
+        otherwise = summed_otherwise(trace, activation)
+        if otherwise is not None:
+            place, dim = otherwise
+            yield Draft(
+                activation.place,
+                f"This softmax runs over dimension {activation.dim}, while its weights are used for a sum over "
+                f"dimension {dim}: the weights of one sum do not add up to one.",
+                (Step(place, "summed over the other dimension here"),),
+                fix=over_dimension(trace, activation, dim),
+            )
             continue
         contradiction = contracted_differently(calls, activation)
         if contradiction is not None:

@@ -17,6 +17,7 @@ from engine.trace.events import (
     Backward,
     Event,
     Forward,
+    InPlaceUpdate,
     LoadStateDict,
     LossCall,
     OptimizerCreated,
@@ -33,6 +34,8 @@ def check(trace: Trace) -> Iterator[Draft]:
     forwards = {id(forward.output): forward for forward in trace.of(Forward)}
     yield from _bootstrap_targets(trace, forwards)
     yield from _target_networks(trace)
+    yield from _averaged_networks(trace)
+    yield from _judged_samples(trace, forwards)
     yield from _own_prediction(trace, forwards)
     yield from _sharpened(trace)
     yield from _weighted_log_probabilities(trace, forwards)
@@ -60,6 +63,7 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
         ours = [forwards[id(value)] for value in given.graph_ancestors() if id(value) in forwards]
         bootstrap = next((t for t in theirs if any(t is not o and same(t.module, o.module) for o in ours)), None)
         if bootstrap is None:
+            yield from _of_other_networks(loss, target, theirs, ours)
             continue
         yield Draft(
             target.place,
@@ -71,6 +75,26 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
             ),
             fix=detached_target(loss) if loss.place.path == target.place.path and not _shared(trace, loss) else None,
         )
+
+
+def _of_other_networks(loss: LossCall, target: Value, theirs: list[Forward], ours: list[Forward]) -> Iterator[Draft]:
+    """`reward + discount * min(...)` of networks that are not the one that learns from it."""
+    if target.op not in ("operator", "add") or len(target.parents) != 2 or not theirs or not ours:
+        return
+    reward, rest = next(
+        ((a, b) for a, b in (target.parents, target.parents[::-1]) if a.carries_graph is not True), (None, None)
+    )
+    if reward is None or rest is None or reward.is_constant or rest.op != "operator*" or rest.carries_graph is not True:
+        return
+    if any(t.module.origin.op not in ("parameter-of-function", "attribute") for t in theirs):
+        return
+    yield Draft(
+        target.place,
+        "This bootstrap target keeps the graph of the networks that computed it: backward goes through them as well, "
+        "and leaves gradients in their parameters. Compute it under `torch.no_grad()` or detach it.",
+        (Step(theirs[0].place, "computed here, gradients recorded"), Step(loss.place, "used as the target here")),
+        severity="note",
+    )
 
 
 def _shared(trace: Trace, loss: LossCall) -> bool:
@@ -234,6 +258,92 @@ def _target_networks(trace: Trace) -> Iterator[Draft]:
             (Step(since or target.place, told),),
             severity="warning",
         )
+
+
+def _averaged_networks(trace: Trace) -> Iterator[Draft]:
+    """A network whose weights follow another one's by hand, and a loss that is differentiated by them too."""
+    reported: set[int] = set()
+    for update in trace.of(InPlaceUpdate):
+        followed = [part for operand in update.operands for part in operand.ancestors(limit=20) if part.of]
+        if update.how not in ("mul_", "add_", "lerp_", "copy_", "data") or not followed or not update.target.of:
+            continue
+        average, leading = identities(*update.target.of), identities(*(m for part in followed for m in part.of))
+        if len(average) != 1 or not average.isdisjoint(leading):
+            continue
+        learns = any(
+            f.output.feeds_backward and not identities(f.module).isdisjoint(leading) for f in trace.of(Forward)
+        )
+        for forward in trace.of(Forward) if learns else ():
+            module = forward.module.origin
+            if id(module) not in average or id(module) in reported or forward.grad is not True:
+                continue
+            if not forward.output.feeds_backward or module.requires_grad is False:
+                continue
+            if any(value.carries_graph for value in forward.inputs) or _in_an_optimizer(trace, module):
+                continue
+            reported.add(id(module))
+            yield Draft(
+                forward.place,
+                "The weights of this network are an average that is updated by hand, and it computes a target with "
+                "gradients recorded: each backward also computes gradients for them. Compute it under "
+                "`torch.no_grad()` or detach it.",
+                (Step(update.place, "its weights follow another network's"),),
+                severity="note" if module.op in ("parameter-of-function", "attribute") else "warning",
+            )
+
+
+def _in_an_optimizer(trace: Trace, module: Value) -> bool:
+    return any(id(module) in modules_behind(created.optimizer) for created in trace.of(OptimizerCreated))
+
+
+def _judged_samples(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """One network judges real data and another's samples with their graph, and the samples alone in another step."""
+    backwards = [backward for backward in trace.of(Backward) if not backward.loops or trace.step_loop(backward)]
+    steps: list[tuple[Backward, OptimizerStep, list[tuple[Forward, Forward]], list[Forward]]] = []
+    for backward in trace.first_per_place(backwards):
+        step = next((s for s in trace.after(backward, OptimizerStep) if s.function == backward.function), None)
+        live = [forwards[id(value)] for value in backward.loss.graph_ancestors() if id(value) in forwards]
+        if step is None or any(f.module.requires_grad is False for f in live):
+            continue
+        pairs = [(made, judge) for judge in live for made in live if _judges(judge, made)]
+        alone = [f for f in live if not any(_judges(f, made) or _judges(other, f) for made in live for other in live)]
+        steps.append((backward, step, pairs, alone))
+    for backward, step, pairs, alone in steps:
+        judged = next(((m, j) for m, j in pairs if any(same(f.module, j.module) for f in alone)), None)
+        if judged is None or len({id(m.module.origin) for m, _ in pairs}) != 1:
+            continue
+        for other, theirs, others, rest in steps:
+            if other is backward or same(theirs.optimizer, step.optimizer) or not others:
+                continue
+            if any(same(f.module, judged[1].module) for f in rest):
+                continue
+            if not all(same(m.module, judged[0].module) and same(j.module, judged[1].module) for m, j in others):
+                continue
+            if any(made is judged[0] for made, _ in others):
+                # Two losses of one sample.
+                continue
+            yield Draft(
+                judged[1].place,
+                "This step judges real data and generated samples, and its loss goes back through the network that "
+                "made them as well, which the other optimizer trains. Detach the samples here.",
+                (
+                    Step(judged[0].place, "generated here, with its graph"),
+                    Step(backward.place, "back-propagated through both"),
+                    Step(other.place, "the generator's own step"),
+                ),
+                severity="warning",
+                fix=_cut(trace, backward, judged[1], judged[0]),
+            )
+            return
+
+
+def _judges(judge: Forward, made: Forward) -> bool:
+    """Whether a network is given the output of another one."""
+    if judge is made or same(judge.module, made.module):
+        return False
+    return any(
+        part is made.output for value in judge.inputs for part in value.ancestors(through_detach=False, limit=30)
+    )
 
 
 def _copied_from(module: Value, trained: frozenset[int]) -> bool:

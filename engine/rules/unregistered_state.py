@@ -30,6 +30,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 continue
             if kind == "module" and _found_in(value, defined):
                 continue
+            if kind == "copied-parameter":
+                yield Draft(
+                    place,
+                    f"`self.{attribute}` holds what `.{value.op}()` computed from an `nn.Parameter`: a plain tensor, "
+                    "which `parameters()` does not list, so no optimizer trains it. Make the tensor as it should be "
+                    "first, and wrap it in `nn.Parameter` last.",
+                    (Step(value.parents[0].place, "the parameter"),) if value.parents else (),
+                )
+                continue
             if kind == "leaf":
                 yield Draft(
                     place,

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from engine.rules.remedies.seeding import seeded_alike
 from engine.rules.rule import Draft, rule
 from engine.trace import Choice, External, Step, Trace
-from engine.trace.events import Backward, Event, FrameworkTrainer, LoaderBuilt, ModuleCreated, RandomCall, Seed, Store
+from engine.trace.events import (
+    Backward,
+    Event,
+    FrameworkTrainer,
+    LoaderBuilt,
+    ModuleCreated,
+    ProcessGroupInit,
+    RandomCall,
+    Seed,
+    Store,
+    Wrapped,
+)
 
 _WITH_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "GRU", "RNN", "ConvTranspose2d")
 
@@ -16,6 +27,7 @@ _WITH_WEIGHTS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "G
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _tuned_algorithms(trace)
     yield from _alike_on_all_ranks(trace)
+    yield from _same_noise_on_all_ranks(trace)
     if any(True for _ in trace.of(FrameworkTrainer)):
         return
     seeds = list(trace.of(Seed))
@@ -24,11 +36,11 @@ def check(trace: Trace) -> Iterator[Draft]:
     reported: set[tuple[int, str]] = set()
     for call in trace.of(RandomCall, LoaderBuilt, ModuleCreated):
         source = _source(call)
-        backward = trained.get(id(call.root))
+        backward = trained.get(id(call.root)) or _trained_on(call, trained)
         key = (id(call.root), source or "")
         if backward is None or source is None or key in reported:
             continue
-        if call.root.kind != "script" and not _seeds_itself(call, seeds):
+        if call.root.kind != "script" and not _seeds_itself(call, seeds) and not _seeded_at_top(call, seeds):
             continue
         reported.add(key)
         if any(source in seed.what for seed in seeds):
@@ -48,6 +60,21 @@ def _seeds_itself(call: Event, seeds: list[Seed]) -> bool:
         seed.root is call.root and seed.function == call.root.name and seed.index < call.index and not seed.guards
         for seed in seeds
     )
+
+
+def _trained_on(call: Event, trained: dict[int, Backward]) -> Backward | None:
+    """The training of the file in which a data set is put together by chance."""
+    owner = call.root.owner
+    if not isinstance(call, RandomCall) or owner is None or owner.cls is None or "dataset" not in owner.cls.family:
+        return None
+    if not call.function.endswith(".__init__"):
+        return None
+    return next((backward for backward in trained.values() if backward.root.path == call.root.path), None)
+
+
+def _seeded_at_top(call: Event, seeds: list[Seed]) -> bool:
+    """A file that seeds one generator at its top level, for all that its functions draw."""
+    return any(seed.root.kind == "script" and seed.root.path == call.root.path and not seed.guards for seed in seeds)
 
 
 def _drawn_seeds(seeds: list[Seed], trained: dict[int, Backward]) -> Iterator[Draft]:
@@ -107,6 +134,28 @@ def _alike_on_all_ranks(trace: Trace) -> Iterator[Draft]:
                 (Step(built.place, "the loader"), Step(sampler.place, "split among ranks")),
             )
             return
+
+
+def _same_noise_on_all_ranks(trace: Trace) -> Iterator[Draft]:
+    """Every rank seeds alike and draws from that stream in the training loop: noise, time steps, masks."""
+    if not any(True for _ in trace.of(ProcessGroupInit)):
+        return
+    seeds = [seed for seed in trace.of(Seed) if "torch" in seed.what]
+    if not seeds or any(seed.value is None or not seed.value.is_constant or seed.loops for seed in seeds):
+        return
+    for draw in trace.of(RandomCall):
+        loop = trace.step_loop(draw)
+        if loop is None or draw.source != "torch" or draw.generator is not None or draw.name == "init":
+            continue
+        if not any(wrapped.root is draw.root for wrapped in trace.of(Wrapped)) or draw.guarded("rank"):
+            continue
+        yield Draft(
+            seeds[0].place,
+            "Every rank starts from this seed, and training draws from the stream: all ranks draw the same numbers for "
+            "different samples. Add the rank to the seed once the model is built.",
+            (Step(draw.place, "drawn alike on every rank"), Step(loop.place, "the training loop")),
+        )
+        return
 
 
 def _source(event: Event) -> str | None:

@@ -33,6 +33,7 @@ _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 @rule("PF302", "validation-without-eval", "error", "A model is evaluated while it is in training mode")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _forced(trace)
+    yield from _targets(trace)
     # A step that training and validation share is judged for each of them.
     for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
@@ -60,6 +61,31 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=evaluation_mode(forward, loop),
             )
             break
+
+
+def _targets(trace: Trace) -> Iterator[Draft]:
+    """A copy of the trained network that computes targets without gradients, and was put into training mode."""
+    for forward in trace.first_per_place(trace.of(Forward)):
+        module = forward.module
+        if forward.grad is not False or forward.mode != "train" or forward.mode_set_at is None:
+            continue
+        if module.wrapping != "copy" or module.wrapped is None or has_mode_layers(module) is not True:
+            continue
+        original = module.wrapped
+        trained = next(
+            (f for f in trace.of(Forward) if f.output.feeds_backward and same(f.module, original)),
+            None,
+        )
+        in_step = trained is not None and any(loop.trains and loop in trained.loops for loop in forward.loops)
+        if trained is None or not in_step or not forward.output.feeds_cut_loss:
+            continue
+        yield Draft(
+            forward.place,
+            "This copy computes targets in training mode: dropout makes them noisy, and batch norm mixes the batch "
+            "into them. Put it into evaluation mode.",
+            (Step(forward.mode_set_at, "put into training mode here"), Step(trained.place, "the network that learns")),
+            severity="warning",
+        )
 
 
 def _read_only(trace: Trace, forward: Forward) -> Iterator[Draft]:

@@ -358,6 +358,13 @@ class Load(Event):
 
 
 @dataclass(eq=False, slots=True)
+class Released(Event):
+    """The last name for what was loaded is deleted or given another value."""
+
+    value: Value = None  # type: ignore[assignment]
+
+
+@dataclass(eq=False, slots=True)
 class LoadStateDict(Event):
     target: Value = None  # type: ignore[assignment]
     state: Value | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.trace import Place, Trace, Value
-from engine.trace.events import Activation, FunctionCall
+from engine.trace.events import Activation, FunctionCall, Return
 
 _PRODUCTS = frozenset({"bmm", "matmul", "mm", "baddbmm"})
 _SUMMING = _PRODUCTS | {"einsum"}
@@ -40,6 +40,35 @@ def contracted_differently(calls: Sequence[FunctionCall], activation: Activation
             if activation.dim is not None and activation.dim in rows:
                 return call.place, "while the product below sums over the last one", -1
     return None
+
+
+def summed_otherwise(trace: Trace, activation: Activation) -> tuple[Place, int] | None:
+    """Where weights are multiplied with values element by element and summed over another dimension, and over which."""
+    if activation.dim is None or activation.dim < 0:
+        return None
+    for event in trace.after(activation, Return):
+        if event.function != activation.function or event.value is None:
+            continue
+        for part in event.value.ancestors(limit=80):
+            dim = part.keyword("dim", "0") if part.op == "sum" else None
+            if dim is None or not isinstance(dim.constant, int) or dim.constant < 0 or dim.constant == activation.dim:
+                continue
+            product = part.parents[0]
+            if product.op != "operator*" or len(product.parents) != 2:
+                continue
+            if any(_trailing(factor, activation.output) for factor in product.parents):
+                return part.place, dim.constant
+    return None
+
+
+def _trailing(value: Value, source: Value) -> bool:
+    """Whether a value is the source with dimensions of one added at its end."""
+    for _ in range(3):
+        added = value.keyword("dim", "0") if value.op == "unsqueeze" else None
+        if added is None or added.constant != -1 or not value.parents:
+            break
+        value = value.parents[0]
+    return value is source
 
 
 def _row_dimension(scores: Value | None) -> int | None:

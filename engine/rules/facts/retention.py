@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import taken_by_numpy
 from engine.rules.facts.identity import distinct
-from engine.rules.facts.training import lightning_step
+from engine.rules.facts.training import lightning_step, within_called_step
 from engine.trace import Container, Loop, Trace, Value
 from engine.trace.events import Backward, Forward, LossCall, Return, Store
 
@@ -36,7 +36,7 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             # One entry for each name.
             continue
         own = [loop for loop in store.crossing if not _few(trace, loop, store)]
-        if not own and not _outlives_framework_step(store):
+        if not own and not _outlives_framework_step(store) and not _outlives_called_step(trace, store):
             continue
         if _for_the_caller(trace, store):
             continue
@@ -127,12 +127,14 @@ def _consumed(trace: Trace, store: Store) -> bool:
     if store.value.feeds_backward and store.crossing and _backward_after(trace, store):
         return True
     kept = [store.result, store.container]
-    if any(value is not None and (value.feeds_backward or value.feeds_autograd_grad) for value in kept):
-        return True
+    return any(value is not None and (value.feeds_backward or value.feeds_autograd_grad) for value in kept)
+
+
+def bounded(store: Store) -> bool:
+    """Whether it goes into a queue that holds a number of values, which the memory does not bound first."""
     container = store.container
     if not isinstance(container, Container) or not container.bounded or store.stack:
         return False
-    # A queue of thousands of graphs is bounded by the memory first.
     return container.most is None or container.most <= _MANY
 
 
@@ -159,6 +161,14 @@ def _outlives_framework_step(store: Store) -> bool:
         return held
     training = store.function.rpartition(".")[2] == "training_step"
     return held and training and lightning_step(store)
+
+
+def _outlives_called_step(trace: Trace, store: Store) -> bool:
+    """Whether an object that outlives the call holds it, in a function that is one optimization step."""
+    container = store.container
+    if not _held(store) or store.how == "item" or not isinstance(container, Container) or container.cleared:
+        return False
+    return within_called_step(trace, store)
 
 
 def _backward_after(trace: Trace, store: Store) -> bool:

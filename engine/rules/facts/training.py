@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.rules.facts.identity import identities, modules_behind
-from engine.trace import Guard, Loop, Trace, Value
+from engine.trace import Guard, Loop, Place, Trace, Value
 from engine.trace.events import Backward, Event, OptimizerStep, ZeroGrad
 
 OWN_PROTOCOL = frozenset({"engine", "deepspeed", "trainer"})
@@ -48,6 +48,36 @@ def step_scopes(trace: Trace) -> Iterator[StepScope]:
             yield StepScope(step, loop, tuple(trace.within(loop)))
         elif lightning_step(step):
             yield StepScope(step, None, tuple(trace.family(step)))
+
+
+def called_steps(trace: Trace) -> Iterator[StepScope]:
+    """Each optimizer step of a function that no loop of the project was seen to repeat, with what the function does.
+
+    The optimizer outlives the call, so the function is one step of a loop elsewhere.
+    """
+    seen = set()
+    for step in trace.of(OptimizerStep):
+        if step.via in OWN_PROTOCOL or step.root.kind == "script" or trace.step_loop(step) is not None:
+            continue
+        if step.place in seen or lightning_step(step) or _made_in(step.root.place, step.optimizer.origin):
+            continue
+        seen.add(step.place)
+        family: Iterator[Event] = trace.family(step)
+        events = tuple(event for event in family if event.root is step.root)
+        if any(isinstance(event, Backward) for event in events):
+            yield StepScope(step, None, events)
+
+
+def within_called_step(trace: Trace, event: Event) -> bool:
+    """Whether an event outside of any loop belongs to a function that is one optimization step."""
+    return not event.loops and any(scope.step.root is event.root for scope in called_steps(trace))
+
+
+def _made_in(span: Place, value: Value) -> bool:
+    made = value.place
+    return value.op not in ("parameter-of-function", "attribute") and (
+        made.path == span.path and span.line <= made.line <= max(span.end_line, span.line)
+    )
 
 
 def clears(zero: ZeroGrad, optimizer: Value) -> bool:

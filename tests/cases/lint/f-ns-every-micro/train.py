@@ -1,0 +1,14 @@
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(gpt, stream, rank, micro):
+    ddp = DistributedDataParallel(gpt.to(rank), device_ids=[rank])
+    opt = torch.optim.AdamW(ddp.parameters(), 6e-4)
+    while True:
+        for _ in range(micro):
+            x, y = next(stream)
+            _, loss = ddp(x, y)
+            (loss / micro).backward()
+        opt.step()
+        opt.zero_grad(set_to_none=True)

@@ -1,0 +1,13 @@
+import torch
+
+
+def infonce(q, k, tau):
+    p = torch.softmax(q @ k.t() / tau, dim=-1)
+    return -torch.log(p.diagonal()).mean()
+
+
+def train(enc, pairs, opt):
+    for a, b in pairs:
+        opt.zero_grad()
+        infonce(enc(a), enc(b), 0.07).backward()
+        opt.step()
