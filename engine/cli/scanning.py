@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.affected import ImportGraph
 from engine.check import Analysis, analyse, together, wanted_paths
 from engine.cli.progress import bar
 
@@ -40,11 +41,22 @@ class Asked:
 def scan(selection: Selection, asked: Asked, jobs: int) -> CheckReport:
     """The report of the selected paths. `jobs` is the number of processes, 0 for as many as pay. Raises UnknownRule."""
     paths = wanted_paths(selection.project, selection.paths, asked.settings)
-    processes = min(jobs or _processors(), max(1, len(paths) // WORTH_PROCESSES if not jobs else len(paths)))
     with bar(len(paths), "files") if len(paths) >= LONG_SCAN else nullcontext(_unheard) as done:
-        if processes > 1:
-            return _in_processes(selection, paths, asked, processes, done).report
+        if jobs != 1 and (jobs or len(paths) >= 2 * WORTH_PROCESSES):
+            groups = ImportGraph(selection.project).related(paths)
+            processes = that_pay(groups, jobs)
+            if processes > 1:
+                return _in_processes(selection, groups, asked, processes, done).report
         return _analysed(selection, asked, done).report
+
+
+def that_pay(groups: Sequence[Sequence[str]], jobs: int) -> int:
+    """How many processes have something to do: a group of files that have to do with each other is done by one."""
+    if jobs:
+        return min(jobs, len(groups))
+    files = sum(map(len, groups))
+    beside_the_largest = files - max(map(len, groups), default=0)
+    return min(_processors(), files // WORTH_PROCESSES, 1 + beside_the_largest // WORTH_PROCESSES)
 
 
 def _processors() -> int:
@@ -71,16 +83,14 @@ def _analysed(selection: Selection, asked: Asked, done: Callable[[int], None] = 
 
 
 def _in_processes(
-    selection: Selection, paths: Sequence[str], asked: Asked, processes: int, done: Callable[[int], None]
+    selection: Selection, groups: Sequence[Sequence[str]], asked: Asked, processes: int, done: Callable[[int], None]
 ) -> Analysis:
     """Groups of files that have to do with each other, each analysed whole by one process."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
-    from engine.affected import ImportGraph
-
-    parts = _shared_out(ImportGraph(selection.project).related(paths), processes * _SHARES)
+    parts = _shared_out(groups, processes * _SHARES)
     finished: dict[int, Analysis] = {}
     # A fresh interpreter each: the same on every platform, and nothing of this process is copied.
     context = multiprocessing.get_context("spawn")

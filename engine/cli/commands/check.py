@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.caching import add_cache, chosen_store
+from engine.cli.formats.plain import printable
 from engine.cli.usage import WrongUse, select_paths, split_list
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         for changed in changes(select_paths(arguments.paths).root):
             if changed:
-                print(f"\n{len(changed)} changed: {', '.join(changed[:5])}\n", file=sys.stderr)
+                print(f"\n{len(changed)} changed: {printable(', '.join(changed[:5]))}\n", file=sys.stderr)
             code = _run_once(arguments)
             print("Watching; Ctrl-C ends it.", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
@@ -101,7 +102,7 @@ def _run_once(arguments: argparse.Namespace) -> int:
     selection = _selected(arguments)
     loaded = load_settings(selection.project)
     for problem in loaded.problems:
-        print(f"preflight: {problem}", file=sys.stderr)
+        print(printable(f"preflight: {problem}"), file=sys.stderr)
     settings = loaded.settings
     if arguments.fail_on is not None:
         settings = settings.model_copy(update={"fail_on": arguments.fail_on})
@@ -110,9 +111,9 @@ def _run_once(arguments: argparse.Namespace) -> int:
         return _baseline_written(report, arguments.baseline)
     report = _without_baseline(report, selection, arguments.baseline)
     if arguments.diff:
-        from engine.cli.formats.fixes import patch
+        from engine.cli.formats.fixes import patch, print_patch
 
-        sys.stdout.write(patch(selection.root, report.findings))
+        print_patch(patch(selection.root, report.findings))
     elif arguments.fix:
         report, selection = _fixed(report, selection, settings, arguments)
     if not arguments.diff:
@@ -181,7 +182,7 @@ def _fixed(
 
     outcome = fix_files(selection.root, report.findings)
     for line in outcome.messages:
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     if not outcome.applied:
         return report, selection
     selection = _selected(arguments)

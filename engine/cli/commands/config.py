@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cli.formats.plain import printable
 from engine.cli.usage import WrongUse
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if loaded.path and not problems:
             print("All of it is understood.")
     for problem in problems:
-        print(f"preflight config: {problem}", file=sys.stderr)
+        print(printable(f"preflight config: {problem}"), file=sys.stderr)
     return 2 if problems else 0
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cli.formats.plain import printable
 from engine.cli.usage import WrongUse, split_list
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUse(f"--only takes {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
     seen = look_at(Project.from_folder(folder), known_gpus(arguments.gpu))
     for line in seen.told():
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     for file in planned(seen, folder, parts):
         if arguments.dry_run:
             print(f"# {file.path}\n{file.text}")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.cli.formats.plain import printable
 from engine.findings import Finding, Fix
 from engine.fixes.applying import apply_edits, fix_files
 from engine.project import Module
 from engine.project.module import split_cell
 
+_STYLES = {"-": "red", "+": "green", "@": "cyan"}
 _LONGEST = 12
 """Changed lines shown of one fix; `--diff` shows all."""
 
@@ -53,6 +56,21 @@ def patch(root: Path, findings: Sequence[Finding]) -> str:
         before = {path: _lines(copy / path) for path in paths}
         fix_files(copy, findings)
         return "".join(line for path in paths for line in _file_patch(path, before[path], _lines(copy / path)))
+
+
+def print_patch(text: str) -> None:
+    """The patch as it is; in a terminal in colours, and without what would rewrite the screen."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(text)
+        return
+    from rich.text import Text
+
+    from engine.cli.formats.terminal import output
+
+    console = output()
+    for line in text.split("\n"):
+        bold = line.startswith(("--- ", "+++ "))
+        console.print(Text(printable(line), "bold" if bold else _STYLES.get(line[:1], "")))
 
 
 def _lines(path: Path) -> list[str]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.cli import scanning
+
 if TYPE_CHECKING:
     from tests.engine.cli.conftest import Git, Run
 
@@ -99,6 +101,15 @@ def test_colours_are_for_terminals_that_want_them(work: Path, run: Run, monkeypa
     assert "\x1b[" not in run("check").out
 
 
+def test_nothing_in_a_source_file_reaches_the_terminal_as_a_command(work: Path) -> None:
+    text = (work / "train.py").read_text().replace("total += loss", "total += loss  # \x1b]0;title\x07\u202e")
+    (work / "train.py").write_text(text)
+    for words in (["check"], ["check", "--diff"]):
+        shown = in_terminal(work, {}, *words)
+        assert "total += loss" in shown
+        assert "\x1b]" not in shown and "\x07" not in shown and "\u202e" not in shown
+
+
 def test_long_scans_show_their_progress_in_terminals_alone(work: Path, run: Run) -> None:
     for number in range(70):
         (work / f"plain_{number}.py").write_text(f"x = {number}\n")
@@ -118,3 +129,12 @@ def test_several_processes_say_what_one_says(work: Path, run: Run) -> None:
     several = run("check", "--format", "json", "--jobs", "2", "--no-cache")
     assert (several.code, several.out) == (alone.code, alone.out)
     assert run("check", "--jobs", "-1").code == 2
+
+
+def test_processes_are_started_where_they_have_something_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "_processors", lambda: 8)
+    one = [["a.py"] * 1000]
+    assert scanning.that_pay(one, 0) == 1
+    assert scanning.that_pay([*one, ["b.py"]], 0) == 1
+    assert scanning.that_pay([["a.py"] * 200] * 5, 0) > 4
+    assert scanning.that_pay([["a.py"], ["b.py"]], 8) == 2
