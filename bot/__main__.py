@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SettingsError as error:
         print(f"preflight-bot: these settings are missing or wrong:\n{error}", file=sys.stderr)
         return 2
-    configure_logging(settings.log_level, settings.secrets())
+    configure_logging(settings.log_level, settings.secrets(), settings.log_format)
     if options.command == "backup":
         return _back_up(settings.database_url, options.file)
     from bot import service

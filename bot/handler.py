@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable
 from typing import Protocol
 
 import gidgethub
@@ -26,6 +27,8 @@ from bot.intents import (
     ThreadIntent,
     pull_number,
 )
+from bot.observing import Observer, TimedSteps, Unobserved
+from bot.redaction import bound
 from bot.remembered import Dismissal
 from bot.review import markers
 from bot.review.pipeline import ReviewPipeline
@@ -61,6 +64,21 @@ class _Findings(BaseModel):
     rules: tuple[str, ...] = ()
 
 
+def _ids(job_id: str, intent: Intent) -> dict[str, str | int]:
+    """Return what every line about a job carries. A job that another one ordered has the delivery's id in front."""
+    key = intent.repository
+    ids: dict[str, str | int] = {
+        "delivery": re.split("[:~]", job_id, maxsplit=1)[0],
+        "job": job_id,
+        "kind": intent.kind,
+        "installation": key.installation_id,
+        "repository_id": key.repository_id,
+        "repository": f"{key.owner}/{key.name}",
+    }
+    number = getattr(intent, "number", None)
+    return ids if number is None else ids | {"pull_request": number}
+
+
 class JobHandler:
     """The bot's `Handler`."""
 
@@ -69,30 +87,29 @@ class JobHandler:
         github: GitHub,
         pipeline: ReviewPipeline,
         accept: Accept,
-        count: Callable[[str, str], None] = lambda _kind, _outcome: None,
-        suppressed: Callable[[str, str], None] = lambda _rule, _means: None,
+        observer: Observer | None = None,
     ) -> None:
         self._github = github
         self._pipeline = pipeline
         self._accept = accept
-        self._count = count
-        self._suppressed = suppressed
+        self._observer = observer or Unobserved()
 
     async def handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
         """Carry out one job."""
-        try:
-            outcome = await self._handle(job_id, intent, steps)
-        except InstallationGone as gone:
-            outcome = str(gone)
-        except PutOff:
-            self._count(intent.kind, "put off")
-            raise
-        except Exception:
-            self._count(intent.kind, "failed")
-            raise
-        self._count(intent.kind, "done")
-        logger.info("%s %s of %s/%s: %s", intent.kind, job_id, intent.repository.owner, intent.repository.name, outcome)
-        return outcome
+        with bound(**_ids(job_id, intent)):
+            try:
+                outcome = await self._handle(job_id, intent, TimedSteps(steps, self._observer))
+            except InstallationGone as gone:
+                outcome = str(gone)
+            except PutOff:
+                self._observer.job_ended(intent.kind, "put off")
+                raise
+            except Exception:
+                self._observer.job_ended(intent.kind, "failed")
+                raise
+            self._observer.job_ended(intent.kind, "done")
+            logger.info("%s", outcome)
+            return outcome
 
     async def _handle(self, job_id: str, intent: Intent, steps: Steps) -> str:
         match intent:
@@ -147,7 +164,7 @@ class JobHandler:
             await self._accept(f"{job_id}:review", review)
 
         slug = await self._github.slug()
-        call = Call(intent, self._repository(intent), self._pipeline, slug, order, self._suppressed)
+        call = Call(intent, self._repository(intent), self._pipeline, slug, order, self._observer.suppressed)
         command = COMMANDS.get(intent.command)
         if command is None:
             text = answers.unknown_command(intent.command, closest(intent.command), await HELP.run(call))
@@ -180,7 +197,7 @@ class JobHandler:
             if intent.resolved:
                 dismissal = Dismissal(subject=fingerprint, means="thread", login=intent.login)
                 await remembered.dismiss(intent.repository, intent.number, [dismissal])
-                self._suppressed(markers.rule_of(comment.body), "thread")
+                self._observer.suppressed(markers.rule_of(comment.body), "thread")
             else:
                 await remembered.restore(intent.repository, intent.number, [fingerprint], "thread")
         return Done()
@@ -194,7 +211,7 @@ class JobHandler:
             dismissals = [Dismissal(subject=each, means="button", login=intent.login) for each in found.fingerprints]
             await self._pipeline.remembered.dismiss(intent.repository, intent.number, dismissals)
             for rule in found.rules:
-                self._suppressed(rule, "button")
+                self._observer.suppressed(rule, "button")
             return Done()
 
         await steps.run("dismiss", Done, dismiss)

@@ -37,6 +37,7 @@ from engine.plugins import plugins
 logger = logging.getLogger(__name__)
 
 RECONCILE_SECONDS = 3600.0
+DAY_SECONDS = 86_400.0
 
 
 class FrontDesk:
@@ -109,6 +110,7 @@ async def running(
             clock=clock,
             write_interval_seconds=settings.write_interval_seconds,
             request_seconds=settings.request_seconds,
+            called=metrics.called,
         )
         configurations = Configurations(clock)
         limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)
@@ -123,13 +125,14 @@ async def running(
             configurations,
             remembered,
             clock,
+            observer=metrics,
             check_name=settings.check_name,
         )
 
         async def accept(job_id: str, intent: Intent) -> None:
             await jobs.accept(job_id, intent)
 
-        handler = JobHandler(github, pipeline, accept, metrics.count_job)
+        handler = JobHandler(github, pipeline, accept, metrics)
         jobs = Jobs(
             engine,
             executor_id=settings.executor_id,
@@ -146,7 +149,9 @@ async def running(
         Watch(jobs, metrics).add_to(watched)
         add_locked(application)
         await jobs.start()
-        keeper = asyncio.create_task(_reconcile(reconciler)) if worker and settings.reconcile_on_start else None
+        keeper = None
+        if worker and settings.reconcile_on_start:
+            keeper = asyncio.create_task(_keep_up(reconciler, remembered, clock, settings.remembered_days))
         try:
             yield Service(jobs, github, reconciler, application, watched)
         finally:
@@ -157,9 +162,10 @@ async def running(
             await jobs.stop()
 
 
-async def _reconcile(reconciler: Reconciler) -> None:
+async def _keep_up(reconciler: Reconciler, remembered: Remembered, clock: Clock, days: int) -> None:
     while True:
         try:
+            await remembered.forget_older(clock.now() - days * DAY_SECONDS)
             await reconciler.run()
         except Exception:
             # An hour later the next round tries again.

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from bot.redaction import LogFormat
 from bot.setup.storing import read_settings
 
 PREFIX = "PREFLIGHT_"
@@ -69,7 +70,11 @@ class Settings(BaseModel):
     """A worker that has not been heard of for this long is taken for lost, and its jobs are taken over."""
     reconcile_on_start: bool = True
     """Looks at the start for deliveries that were missed."""
+    remembered_days: Annotated[int, Field(ge=1)] = 365
+    """How long what people dismissed and paused is kept."""
     log_level: str = "INFO"
+    log_format: LogFormat = "json"
+    """`json`, a line an event, or `text` for a terminal."""
     """Least that is logged."""
     client_id: str = ""
     """The App's client id."""

@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 from gidgethub import sansio
@@ -15,6 +16,7 @@ from pydantic import SecretStr, ValidationError
 from bot.events import EVENTS, router
 from bot.events.desk import Desk
 from bot.metrics import Metrics
+from bot.redaction import bound
 from bot.watching import Watch, Watched
 from engine.settings.schema import published
 
@@ -28,6 +30,20 @@ def signature_matches(body: bytes, header: str, secret: str) -> bool:
     """Check `X-Hub-Signature-256` over the bytes as received, in constant time. The SHA-1 header is never taken."""
     expected = "sha256=" + hmac.new(secret.encode("utf-8"), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected.encode("ascii"), header.encode("utf-8", "replace"))
+
+
+def _ids(payload: dict[str, Any]) -> dict[str, int]:
+    """Return the ids of a payload that is not validated yet, as far as they are numbers."""
+    places = {"installation": ("installation", "id"), "repository_id": ("repository", "id")}
+    found = {name: _inside(payload, *place) for name, place in places.items()}
+    found["pull_request"] = _inside(payload, "number") or _inside(payload, "issue", "number")
+    return {name: value for name, value in found.items() if isinstance(value, int)}
+
+
+def _inside(payload: Any, *path: str) -> Any:
+    for key in path:
+        payload = payload.get(key) if isinstance(payload, dict) else None
+    return payload
 
 
 class Receiver:
@@ -87,13 +103,17 @@ class Receiver:
             return web.Response(status=400, text="the body is not JSON; set the webhook's content type to JSON")
         if not isinstance(payload, dict):
             return web.Response(status=400, text="the body is not an object")
+        with bound(delivery=delivery[:100], event=event[:60], **_ids(payload)):
+            return await self._dispatch(sansio.Event(payload, event=event, delivery_id=delivery))
+
+    async def _dispatch(self, event: sansio.Event) -> web.Response:
         try:
-            await router.dispatch(sansio.Event(payload, event=event, delivery_id=delivery), self._desk)
+            await router.dispatch(event, self._desk)
         except ValidationError as error:
             # GitHub's own payloads fit; whatever this is, sending it again would not help.
-            logger.error("%s %s does not fit: %s", event, delivery, error.errors(include_input=False))
+            logger.error("the payload does not fit: %s", error.errors(include_input=False))
             return web.Response(status=422, text="the payload lacks what this event needs")
         except Exception:
-            logger.exception("%s %s could not be stored", event, delivery)
+            logger.exception("the delivery could not be stored")
             return web.Response(status=503, text="not stored; deliver it again")
         return web.Response(status=202, text="accepted")

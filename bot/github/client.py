@@ -32,11 +32,11 @@ MOST_REPEATS = 2
 CACHED_ANSWERS = 500
 """Answers kept per installation for conditional requests; a 304 costs nothing."""
 
-Called = Callable[[str, int, Mapping[str, str]], None]
-"""Told of every answer: method, status and headers."""
+Called = Callable[[int | None, str, int, Mapping[str, str]], None]
+"""Told of every answer: installation, method, status and headers."""
 
 
-def nobody_counts(_method: str, _status: int, _headers: Mapping[str, str]) -> None:
+def nobody_counts(_installation: int | None, _method: str, _status: int, _headers: Mapping[str, str]) -> None:
     """Let an answer pass uncounted."""
 
 
@@ -116,7 +116,8 @@ class Client(GitHubAPI):
             async with self._session.request(
                 method, url, headers=headers, data=body, timeout=self._timeout
             ) as response:
-                self._called(method, response.status, response.headers)
+                installation = None if self._scope is None else self._scope.installation_id
+                self._called(installation, method, response.status, response.headers)
                 return response.status, response.headers, await response.read()
         except (TimeoutError, aiohttp.ClientError) as error:
             raise Unavailable(f"{method} {url}: {error or type(error).__name__}") from error

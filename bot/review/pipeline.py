@@ -20,6 +20,7 @@ from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
 from bot.intents import Begun, RepositoryKey, ReviewIntent, external_id
 from bot.messages import Skipped
+from bot.observing import Observer, Unobserved
 from bot.remembered import Remembered
 from bot.review import plan as planning
 from bot.review import publishing
@@ -68,6 +69,7 @@ class ReviewPipeline:
         remembered: Remembered,
         clock: Clock,
         *,
+        observer: Observer | None = None,
         check_name: str,
     ) -> None:
         self.github = github
@@ -75,6 +77,7 @@ class ReviewPipeline:
         self.check_name = check_name
         self.configurations = configurations
         self.remembered = remembered
+        self._observer = observer or Unobserved()
         self._clock = clock
         self._blobs = Blobs()
 
@@ -255,6 +258,8 @@ class ReviewPipeline:
         posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
         folded = await publishing.fold_outdated(repository, wanted)
         fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
+        said_now = frozenset(fingerprints)
+        self._observer.findings_said(each.rule for each in analysed.report.introduced if each.fingerprint in said_now)
         quiet = said.summary_id is None and not planning.worth_a_comment(analysed.report)
         return Published(posted=fingerprints, folded=folded, quiet=quiet)
 

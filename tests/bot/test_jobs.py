@@ -198,6 +198,26 @@ async def test_one_busy_organisation_leaves_room_for_the_others(tmp_path: Path) 
         worker.gate.set()
 
 
+async def test_a_worker_that_is_stopped_lets_its_job_end(tmp_path: Path) -> None:
+    worker = Worker()
+    worker.gate.clear()
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("running", review(1))
+        async with asyncio.timeout(60):
+            while not worker.begun:
+                await asyncio.sleep(0.02)
+
+        async def let_go() -> None:
+            while jobs.ready:
+                await asyncio.sleep(0.02)
+            worker.gate.set()
+
+        letting_go = asyncio.create_task(let_go())
+    await letting_go
+
+    assert worker.ended == ["running"]
+
+
 async def test_a_fault_of_our_own_is_a_failure_with_a_reason(tmp_path: Path) -> None:
     def step() -> None:
         raise KeyError("surprise")
