@@ -73,6 +73,8 @@ def rewritten(raw: str, sources: Mapping[int, str]) -> str:
 
 def _ended_alike(before: str, after: str) -> str:
     if "\r\n" in before:
+        if before.count("\r\n") != before.count("\n"):
+            raise ValueError("a cell mixes two kinds of newlines")
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
     return after if before.endswith("\n") else after.removesuffix("\n").removesuffix("\r")
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.check import check
 from engine.cli import main
 from engine.diff import FileDiff
 from engine.estimate import estimate
-from engine.fixes.notebook_cells import rewritten
+from engine.fixes.notebook_cells import code_cells, rewritten
 from engine.project import MAX_FILE_BYTES, MAX_NOTEBOOK_BYTES, Project
 from engine.review import review
 from engine.settings import Settings
@@ -142,12 +144,47 @@ def test_lines_with_magics_get_no_fix_and_their_columns_are_those_of_the_cell() 
     assert finding.fix is None
 
 
+_LINE = st.text(st.sampled_from("ab'<é\N{ROCKET}\t#\"\\"), max_size=6)
+_SOURCE = st.lists(_LINE, max_size=5).map("\n".join)
+
+
+@given(
+    sources=st.lists(_SOURCE, min_size=1, max_size=4),
+    after=_SOURCE,
+    number=st.integers(1, 4),
+    as_text=st.booleans(),
+    style=st.sampled_from(list(STYLES.values())),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_source_can_be_put_into_any_cell_and_nothing_else_changes(
+    sources: list[str], after: str, number: int, as_text: bool, style: dict[str, Any], newline: str
+) -> None:
+    number = min(number, len(sources))
+    raw = written(*(source.replace("\n", newline) for source in sources), as_text=as_text, **style)
+    changed = rewritten(raw, {number: after})
+    expected = json.loads(raw)
+    cells = [cell for cell in expected["cells"] if cell["cell_type"] == "code"]
+    before = "".join(cells[number - 1]["source"])
+    wanted = after.replace("\n", "\r\n") if "\r\n" in before else after
+    if not before.endswith("\n"):
+        wanted = wanted.removesuffix("\n").removesuffix("\r")
+    cells[number - 1]["source"] = wanted if as_text else lines(wanted)
+    assert json.loads(changed) == expected
+    # What stands in front of the source and behind it is the same text.
+    place, ends = code_cells(raw)[number - 1], code_cells(changed)[number - 1]
+    assert raw[: place.start] == changed[: ends.start] and raw[place.end :] == changed[ends.end :]
+    if after == before:
+        assert changed == raw
+
+
 def test_what_is_no_notebook_of_today_is_left_alone() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "code", "input": "x = 1", "language": "python"}]}], "nbformat": 3}
     with pytest.raises(ValueError, match="brings it to the present format"):
         rewritten(json.dumps(old), {1: "x = 2"})
     with pytest.raises(LookupError):
         rewritten(written("x = 1"), {2: "x = 2"})
+    with pytest.raises(ValueError, match="mixes two kinds of newlines"):
+        rewritten(written("x = 1\r\ny = 2\nz = 3"), {1: "x = 2"})
     with pytest.raises(ValueError, match="neither text nor a list"):
         rewritten(json.dumps({"cells": [{"cell_type": "code", "source": 3}]}), {1: "x = 2"})
 
