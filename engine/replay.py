@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.diff import revision_diff
 from engine.findings import ReviewReport
+from engine.kept import MemoryStore, Store
 from engine.project import Project
 from engine.project.sources import RevisionNotFound, resolve_revision, run_git
 from engine.review import review
@@ -67,17 +68,23 @@ def per_week(rows: Sequence[Replayed]) -> PerWeek | None:
     return PerWeek(weeks, len(rows) / weeks, sum(row.comments for row in rows) / weeks, failures / weeks)
 
 
-def replay(repository: Path, revision: str, last: int, *, memory: bool = False) -> Iterator[Replayed]:
+def replay(
+    repository: Path, revision: str, last: int, *, memory: bool = False, store: Store | None = None
+) -> Iterator[Replayed]:
     """The last merges, newest first. Where history has no merges (squashed pull requests), the last commits.
+
+    What is analysed once is kept in `store` for the merges that come after, most of which share most files.
 
     Raises RevisionNotFound.
     """
+    store = store if store is not None else MemoryStore()
     for commit, parent, committed, subject in _merges(repository, resolve_revision(repository, revision), last):
         base = Project.from_revision(repository, parent)
         head = Project.from_revision(repository, commit)
         changed = revision_diff(repository, parent, commit)
         settings = load_settings(base).settings
-        report = review(base, head, changed=changed, settings=settings.model_copy(update={"memory": memory}))
+        settings = settings.model_copy(update={"memory": memory})
+        report = review(base, head, changed=changed, settings=settings, store=store)
         yield _row(commit, subject, committed, len(changed), report)
 
 

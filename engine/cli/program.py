@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from engine.cli.usage import WrongUse
 
@@ -26,6 +28,30 @@ first steps:
   preflight COMMAND --help                    the options of a command, with examples"""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints say what was likely meant."""
+
+    def error(self, message: str) -> NoReturn:
+        from difflib import get_close_matches
+
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        unknown = re.search(r"unrecognized arguments: (-[\w-]+)", message)
+        known: list[str] = []
+        if choice is not None:
+            known = re.findall(r"[\w-]+", choice[2])
+        elif unknown is not None:
+            known = [flag for parser in (self, *self._chosen()) for flag in parser._option_string_actions]
+        found = choice or unknown
+        close = get_close_matches(found[1], known, n=1) if found is not None else []
+        super().error(f"{message}; did you mean {close[0]}?" if close else message)
+
+    def _chosen(self) -> Iterator[argparse.ArgumentParser]:
+        """The parsers of the commands that were loaded: with a command named, that one."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
+
+
 class _Version(argparse.Action):
     """Looks the version up only when asked for it."""
 
@@ -37,7 +63,7 @@ class _Version(argparse.Action):
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The parser of all commands. With `only`, the others are known by name alone: their modules are not loaded."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="preflight",
         description="Finds silent bugs in PyTorch training code and predicts peak GPU memory, without running it.",
         epilog=EPILOG,

@@ -29,7 +29,8 @@ def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, 
     command = len(words) > 1
     script = Path.cwd() / COMMAND_LINE if command else Path(words[0]).resolve()
     if not command and not script.is_file():
-        raise WrongUse(f"{words[0]} is not a file")
+        hint = "; name the script in it" if script.is_dir() else ""
+        raise WrongUse(f"{words[0]} is not a file{hint}")
     top = Path(root).resolve() if root else default_root(script)
     if not top.is_dir():
         raise WrongUse(f"{root} is not a folder")

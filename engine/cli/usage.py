@@ -49,7 +49,10 @@ def select_paths(paths: Sequence[str]) -> Selection:
     else:
         roots = {_project_root(path) for path in resolved}
         if len(roots) > 1:
-            raise WrongUse(f"these paths belong to different projects: {', '.join(map(str, sorted(roots)))}")
+            raise WrongUse(
+                f"these paths belong to different projects: {', '.join(map(str, sorted(roots)))}; name one's, or "
+                "start in a folder that holds them all"
+            )
         root = roots.pop()
     relative = tuple(path.relative_to(root).as_posix() for path in resolved)
     return Selection(root, Project.from_folder(root), relative)

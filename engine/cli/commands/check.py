@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from engine.findings import CheckReport
     from engine.settings import Settings
 
+FIX_ROUNDS = 5
+"""Most times that --fix applies what the check before it offers."""
+
 HELP = "find silent training bugs in files, notebooks or folders"
 EXAMPLES = (
     ("preflight check", "the working folder"),
@@ -177,21 +180,22 @@ def _baseline_written(report: CheckReport, baseline: Path) -> int:
 def _fixed(
     report: CheckReport, selection: Selection, settings: Settings, arguments: argparse.Namespace
 ) -> tuple[CheckReport, Selection]:
-    """Applies the safe fixes, says so on stderr, and checks again."""
+    """Applies the safe fixes, says so on stderr, and checks again: of overlapping fixes the next is made then."""
     from engine.fixes.applying import fix_files
 
-    outcome = fix_files(selection.root, report.findings)
-    for line in outcome.messages:
-        print(printable(line), file=sys.stderr)
-    if not outcome.applied:
-        return report, selection
-    selection = _selected(arguments)
-    left = _checked(selection, settings, arguments)
-    if arguments.baseline is not None:
-        from engine.cli.baseline import without_known
+    for _ in range(FIX_ROUNDS):
+        outcome = fix_files(selection.root, report.findings)
+        for line in outcome.messages:
+            print(printable(line), file=sys.stderr)
+        if not outcome.applied:
+            break
+        selection = _selected(arguments)
+        report = _checked(selection, settings, arguments)
+        if arguments.baseline is not None:
+            from engine.cli.baseline import without_known
 
-        left = without_known(left, arguments.baseline).report
-    return left, selection
+            report = without_known(report, arguments.baseline).report
+    return report, selection
 
 
 def _summarised(report: CheckReport, target: Path) -> None:

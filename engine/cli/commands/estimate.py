@@ -123,7 +123,9 @@ def _write_files(
 
             page = estimate_page(report, script, project, samples(events))
             arguments.html.write_text(page, encoding="utf-8", errors="replace")
-    except (ValueError, OSError) as problem:
+    except OSError as problem:
+        raise WrongUse(f"{problem.filename} can not be written: {problem.strerror}") from problem
+    except ValueError as problem:
         raise WrongUse(str(problem)) from problem
 
 

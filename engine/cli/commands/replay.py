@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from engine.cli.caching import add_cache, chosen_store
 from engine.cli.progress import bar
 from engine.cli.usage import WrongUse
 
@@ -22,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--last", type=int, default=20, metavar="N", help="how many merges (default 20)")
     parser.add_argument("--revision", default="HEAD", metavar="REV", help="where to start (default HEAD)")
     parser.add_argument("--memory", action="store_true", help="estimate memory too, which takes longer")
+    add_cache(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -36,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         rows = []
         with bar(arguments.last, "merges") as done:
-            for row in replay(Path(arguments.repository), arguments.revision, arguments.last, memory=arguments.memory):
+            repository, store = Path(arguments.repository), chosen_store(arguments)
+            for row in replay(repository, arguments.revision, arguments.last, memory=arguments.memory, store=store):
                 rows.append(row)
                 done(1)
         if arguments.format == "json":

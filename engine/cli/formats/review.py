@@ -84,10 +84,10 @@ def print_replay(rows: Iterable[Replayed], console: Console | None = None) -> No
     console.print(f"\n{count(len(shown), 'merge')}: {count(comments, 'comment')}, {silent} without any.")
     rates = per_week(shown)
     if rates is not None:
-        console.print(
-            f"Over {rates.weeks:.1f} weeks that is {rates.merges:.1f} merges, {rates.comments:.1f} comments and "
-            f"{rates.failures:.1f} failing checks a week."
-        )
+        told = f"{rates.merges:.1f} merges, {rates.comments:.1f} comments"
+        if rates.failures:
+            told += f", {rates.failures:.1f} failing checks"
+        console.print(f"Over {rates.weeks:.1f} weeks that is {told} a week.")
 
 
 def _new(row: Replayed) -> Text:

@@ -47,7 +47,7 @@ def test_each_merge_is_a_row_with_its_time(work: Path, git: Git, run: Run, monke
     assert (rows[1]["errors"], rows[1]["fixed"]) == (0, 1)
     text = run("replay", ".").out
     assert "2 merges: 1 comment, 1 without any." in text
-    assert "Over 2.0 weeks that is 1.0 merges, 0.5 comments and" in text
+    assert "Over 2.0 weeks that is 1.0 merges, 0.5 comments" in text
 
 
 def test_a_repository_without_history_says_so(work: Path, run: Run) -> None:

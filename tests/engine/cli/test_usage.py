@@ -55,6 +55,22 @@ def test_unknown_options_end_with_2(arguments: list[str], capsys: pytest.Capture
     assert "usage: preflight" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chek"], "check"),
+        (["check", "--format", "jsn"], "json"),
+        (["check", "--bseline", "x"], "--baseline"),
+        (["estimate", "train.py", "--fail-on", "doesnt-fit"], "does-not-fit"),
+    ],
+)
+def test_what_was_likely_meant_is_said(arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["rules"], ["explain", "PF101"], ["gpus", "a100"]])
 def test_every_list_is_to_be_had_as_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--format", "json"]) == 0
