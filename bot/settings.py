@@ -73,9 +73,9 @@ class Settings(BaseModel):
     remembered_days: Annotated[int, Field(ge=1)] = 365
     """How long what people dismissed and paused is kept."""
     log_level: str = "INFO"
+    """Least that is logged."""
     log_format: LogFormat = "json"
     """`json`, a line an event, or `text` for a terminal."""
-    """Least that is logged."""
     client_id: str = ""
     """The App's client id."""
     client_secret: SecretStr = SecretStr("")

@@ -17,3 +17,7 @@ def test_the_page_in_the_tree_is_up_to_date(name: str) -> None:
 
 def test_every_rule_has_a_chapter() -> None:
     assert {rule.code[:3] for rule in own_rules()} == set(CHAPTERS)
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    assert "|  |\n" not in _PAGES["configuration.md"]
