@@ -44,7 +44,7 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def check_title(report: ReviewReport, skipped: Skipped | None) -> str:
+def check_title(report: ReviewReport, skipped: Skipped | None, limited: Sequence[str] = ()) -> str:
     """Return the one line that stands beside the check."""
     notes = sum(finding.severity == "note" for finding in report.introduced)
     new = len(report.introduced) - notes
@@ -56,6 +56,7 @@ def check_title(report: ReviewReport, skipped: Skipped | None) -> str:
         parts.append(f"{fixed} fixed")
     if report.failed:
         parts.append(f"{count(len(report.failed), 'file')} not analysed")
+    parts += limited
     verdict = memory_title(report)
     if verdict:
         parts.append(verdict)
@@ -114,6 +115,7 @@ def check_text(
     *,
     problems: Sequence[str],
     change: str = "",
+    annotations: tuple[int, int] = (0, 0),
     notes: Sequence[str] = (),
     failed: Sequence[FailedFile] = (),
     left_out: Sequence[str] = (),
@@ -127,6 +129,9 @@ def check_text(
         parts.append(f"### Configuration\n\nThese settings were not taken; the defaults apply.\n\n{lines}")
     if change:
         parts.append(change)
+    there, most = annotations
+    if there > most:
+        parts.append(f"There are {there:,} findings; the gravest {most:,} of them are annotated.")
     if failed:
         lines = "\n".join(f"- {code_span(file.path)}: {prose(file.reason)}" for file in failed)
         parts.append(f"### Not analysed\n\n{lines}")

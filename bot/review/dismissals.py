@@ -19,6 +19,8 @@ class Considered:
     """A report without what was dismissed by command or button; its summary lists everything dismissed."""
 
     report: ReviewReport
+    section: str = ""
+    """That list."""
     silent: tuple[str, ...] = ()
     """Fingerprints that need no comment, those of resolved threads included."""
 
@@ -33,6 +35,7 @@ def consider(report: ReviewReport, dismissals: Sequence[Dismissal], settings: Se
     silent = tuple(finding.fingerprint for finding, _ in dismissed)
     gone = {finding.fingerprint for finding, dismissal in dismissed if dismissal.counts}
     kept = tuple(finding for finding in report.introduced if finding.fingerprint not in gone)
+    section = _section(dismissed)
     text, conclusion = report.summary_markdown, report.conclusion
     if gone:
         text = summary_markdown(kept, report.fixed, report.existing, report.memory, report.failed, report.entry_points)
@@ -41,10 +44,10 @@ def consider(report: ReviewReport, dismissals: Sequence[Dismissal], settings: Se
         "introduced": kept,
         "review_comments": tuple(each for each in report.review_comments if each.fingerprint not in gone),
         "annotations": tuple(each for each in report.annotations if each.fingerprint not in gone),
-        "summary_markdown": clipped(f"{text.strip()}\n\n{_section(dismissed)}"),
+        "summary_markdown": clipped(f"{text.strip()}\n\n{section}"),
         "conclusion": conclusion,
     }
-    return Considered(report.model_copy(update=update), silent)
+    return Considered(report.model_copy(update=update), section, silent)
 
 
 def _dismissal(finding: Finding, by_subject: dict[str, Dismissal]) -> Dismissal | None:

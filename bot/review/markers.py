@@ -13,6 +13,7 @@ SUMMARY = "<!-- preflight:summary -->"
 _FINDING = re.compile(r"^<!-- preflight:finding ([0-9A-Za-z:._-]+) -->\s*$", re.MULTILINE)
 _SAID = re.compile(r"^<!-- preflight:said ([0-9A-Za-z:._ -]*) -->\s*$", re.MULTILINE)
 _FOLDED = re.compile(r"^<!-- preflight:folded ([0-9A-Za-z_= -]*) -->\s*$", re.MULTILINE)
+_TITLE = re.compile(r"\*\*([a-z0-9-]+)\*\* \((PF\d{3,4})\)")
 _RULE = re.compile(r"\((PF\d{3,4})\)")
 MOST_SAID = 400
 """Marks of one kind that the summary remembers: about 7,000 characters."""
@@ -26,6 +27,12 @@ def finding(fingerprint: str) -> str:
 def finding_of(body: str) -> str | None:
     """Return the fingerprint of the finding that a comment is about."""
     return _last(_FINDING, body)
+
+
+def title_of(body: str) -> str:
+    """Return name and code of the rule that the bot's own comment is about, empty where it names none."""
+    found = _TITLE.search(body)
+    return f"{found[1]} ({found[2]})" if found else ""
 
 
 def rule_of(body: str) -> str:

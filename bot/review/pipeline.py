@@ -24,7 +24,7 @@ from bot.observing import Observer, Unobserved
 from bot.remembered import Remembered
 from bot.review import plan as planning
 from bot.review import publishing
-from bot.review.analysis import AnalysisBroken, Analyst
+from bot.review.analysis import Analysis, AnalysisBroken, Analyst
 from bot.review.anchors import Anchors
 from bot.review.configuration import CONFIGURATION_PATHS, Configurations
 from bot.review.dismissals import consider
@@ -208,8 +208,11 @@ class ReviewPipeline:
                 }
             ),
             skipped=skipped,
+            limited=_limits(change, analysis),
+            dismissed=considered.section,
             text=messages.check_text(
                 problems=problems,
+                annotations=(len(report.annotations), publishing.MOST_ANNOTATIONS),
                 change=proposal.text if proposal is not None else "",
                 notes=analysis.notes,
                 failed=report.failed,
@@ -275,7 +278,7 @@ class ReviewPipeline:
         if analysed.report is not None and analysed.skipped is None and not published.quiet:
             repository = self._repository(key, loaded)
             said = await self._said(repository, loaded.number)
-            text = planning.summary_text(analysed.report, said, published.posted, published.folded)
+            text = planning.summary_text(analysed.report, said, published.posted, published.folded, analysed.dismissed)
             await publishing.publish_summary(repository, loaded.number, said, text)
         return Done()
 
@@ -296,9 +299,10 @@ class ReviewPipeline:
             title = summary.partition(".")[0]
         else:
             report = analysed.report
-            title, summary = messages.check_title(report, analysed.skipped), publishing.check_summary(report)
+            title = messages.check_title(report, analysed.skipped, analysed.limited)
+            summary = publishing.check_summary(report)
             # A change of which a part could not be read is not shown as checked.
-            incomplete = bool(report.failed) and report.conclusion == "success"
+            incomplete = bool(report.failed or analysed.limited) and report.conclusion == "success"
             conclusion = "neutral" if incomplete else report.conclusion
         await publishing.complete_check(
             repository,
@@ -347,13 +351,26 @@ def skip_reason(loaded: Loaded, settings: Settings) -> Skipped | None:
     return None
 
 
+def _limits(change: Change, analysis: Analysis) -> tuple[str, ...]:
+    """Return what of the change itself was not looked at; that other files were left out is told in the text alone."""
+    unread = set(change.sides.left_out) & {file.filename for file in change.files}
+    limits = [f"{messages.count(len(unread), 'changed file')} not read"] if unread else []
+    if len(change.files) >= FILES_CAP:
+        limits.append(f"only the first {FILES_CAP:,} files read")
+    if change.sides.truncated:
+        limits.append("not all of the repository read")
+    if analysis.notes:
+        limits.append("memory not estimated")
+    return tuple(limits)
+
+
 def _text(problems: Sequence[str]) -> str | None:
     return messages.check_text(problems=problems)
 
 
 def _outcome(analysed: Analysed) -> str:
     if analysed.report is not None:
-        return messages.check_title(analysed.report, analysed.skipped)
+        return messages.check_title(analysed.report, analysed.skipped, analysed.limited)
     if analysed.broken is not None:
         return f"not reviewed: {analysed.broken}"
     return "no training code changed" if analysed.nothing else f"skipped by {analysed.skipped}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ from bot.github.models import Account, IssueComment, ReviewCommentObject
 from bot.github.repository import is_own
 from bot.review import markers
 from engine.findings import Annotation, EstimateReport, ReviewComment, ReviewReport
+from engine.presentation.markdown import code_span, prose
+from engine.presentation.summary import summary_markdown
 
 WORTH_BYTES = 64 * 2**20
 WORTH_SHARE = 0.01
@@ -26,6 +28,8 @@ class SaidComment:
     path: str
     answered: bool
     """Whether a person replied: such a thread is theirs, and stays."""
+    title: str = ""
+    """The rule's name and code."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def what_was_said(
     for comment in everything:
         fingerprint = markers.finding_of(comment.body)
         if fingerprint is not None and is_own(comment.user, slug):
-            comments.append(SaidComment(comment.node_id, fingerprint, comment.path, comment.id in answered))
+            title = markers.title_of(comment.body)
+            comments.append(SaidComment(comment.node_id, fingerprint, comment.path, comment.id in answered, title))
     for entry in conversation:
         body = entry.body or ""
         if body.startswith(markers.SUMMARY) and _by_app(entry, slug, app_id):
@@ -115,10 +120,13 @@ def _outdated(report: ReviewReport, said: Said) -> Iterable[SaidComment]:
             yield comment
 
 
-def summary_text(report: ReviewReport, said: Said, posted: Sequence[str], folded: Sequence[str]) -> str | None:
+def summary_text(
+    report: ReviewReport, said: Said, posted: Sequence[str], folded: Sequence[str], dismissed: str = ""
+) -> str | None:
     """Return the sticky comment as it should be, or None where there should be none.
 
-    `posted` are the fingerprints of this push's comments, `folded` the comments that it folded away.
+    `posted` are the fingerprints of this push's comments, `folded` the comments that it folded away, `dismissed` the
+    section on what people dismissed.
     """
     if said.summary_id is None and not worth_a_comment(report):
         return None
@@ -130,9 +138,24 @@ def summary_text(report: ReviewReport, said: Said, posted: Sequence[str], folded
         if failed or fingerprint in present
     ]
     text = report.summary_markdown
+    known, since = (present & said.fingerprints) - set(posted), _gone(said, present, folded)
+    if known or since:
+        parts = (report.introduced, report.fixed, report.existing, report.memory, report.failed, report.entry_points)
+        text = "\n\n".join(part for part in (summary_markdown(*parts, known=known, since=since), dismissed) if part)
     if not text.strip():
         text = messages.all_clear(len(report.fixed))
     return messages.summary_comment(text, remembered, sorted({*said.folded, *folded}))
+
+
+def _gone(said: Said, present: Collection[str], folded: Sequence[str]) -> list[str]:
+    """Return a line for each finding that was said in a comment, and is gone."""
+    away = {*said.folded, *folded}
+    gone = {
+        each.fingerprint: f"- {code_span(each.path)} ~~{prose(each.title)}~~"
+        for each in said.comments
+        if each.node_id in away and each.fingerprint not in present and each.title
+    }
+    return list(gone.values())
 
 
 def worth_a_comment(report: ReviewReport) -> bool:

@@ -43,6 +43,10 @@ class Analysed(_Stage):
     broken: str | None = None
     text: str | None = None
     """What was not looked at, and what is wrong with the configuration."""
+    limited: tuple[str, ...] = ()
+    """What was not looked at, in a few words each."""
+    dismissed: str = ""
+    """The section on what people dismissed."""
     most_comments: int = 0
     silent: tuple[str, ...] = ()
     """Fingerprints of findings that people dismissed: no comments on them."""

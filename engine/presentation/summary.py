@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from engine.findings import SEVERITY_ORDER, FailedFile, Finding, MemoryChange
 from engine.fingerprints import place_order
@@ -23,14 +23,28 @@ def summary_markdown(
     memory: MemoryChange,
     failed: Sequence[FailedFile],
     programs: Sequence[MemoryChange] = (),
+    *,
+    known: Collection[str] = (),
+    since: Sequence[str] = (),
 ) -> str:
-    """The Markdown of the summary comment and of the check run; everything from the repository is escaped."""
+    """The Markdown of the summary comment and of the check run; everything from the repository is escaped.
+
+    `known` are fingerprints of findings that an earlier push brought, `since` lines of Markdown about findings that
+    were said and are gone again.
+    """
     parts = [f"## Preflight: {headline(introduced, fixed, failed)}"]
     notes = [finding for finding in introduced if finding.severity == "note"]
     grave = [finding for finding in introduced if finding.severity != "note"]
     repaired = [finding for finding in fixed if finding.severity != "note"]
-    if grave:
-        parts.append("### New in this change\n\n" + _listed(grave))
+    new = [finding for finding in grave if finding.fingerprint not in known]
+    open_still = [finding for finding in grave if finding.fingerprint in known]
+    if new:
+        heading = "### New since the last push" if open_still or since else "### New in this change"
+        parts.append(f"{heading}\n\n{_listed(new)}")
+    if open_still:
+        parts.append("### Still open\n\n" + _listed(open_still))
+    if since:
+        parts.append("### Fixed since it was said\n\n" + "\n".join(since[:MAX_LISTED]))
     if repaired:
         parts.append("### Fixed by this change\n\n" + _listed(repaired, struck=True))
     if notes:

@@ -242,11 +242,13 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    """With the parameter `enterprise`, GitHub is a server of its own, with other addresses."""
     folder = Folder(tmp_path / "trainer")
     folder.commit({"train.py": TRAIN, "README.md": "A trainer.\n"})
     clock = FakeClock()
-    async with StandIn(clock=clock.now) as github, aiohttp.ClientSession() as session:
+    enterprise = getattr(request, "param", "") == "enterprise"
+    async with StandIn(clock=clock.now, enterprise=enterprise) as github, aiohttp.ClientSession() as session:
         repository = github.add_repository(folder.path, owner="acme", name="trainer")
         connection = GitHub(
             session,

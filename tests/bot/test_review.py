@@ -70,7 +70,81 @@ async def test_a_finding_is_said_once_over_several_pushes(bench: Bench) -> None:
 
     assert len(bench.github.reviews) == 1
     assert len(bench.github.comments) == 1
-    assert not bench.github.comments[0].edits, "the text is the same, so nothing is sent"
+    assert len(bench.github.comments[0].edits) == 1, "what was new is still open"
+
+
+async def test_the_summary_tells_new_from_still_open_and_from_fixed(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY, "old.py": BUGGY})
+    await bench.review(pull)
+    for comment in bench.github.review_comments:
+        comment.body = comment.body.replace("The whole", "**retained-graph** (PF101): The whole")
+
+    bench.push(pull, {"old.py": TRAIN, "new.py": BUGGY})
+    await bench.review(pull)
+
+    (summary,) = bench.github.comments
+    sections = dict(part.split("\n\n", 1) for part in summary.body.split("### ")[1:])
+    assert "`new.py:11`" in sections["New since the last push"]
+    assert "`train.py:11`" in sections["Still open"]
+    assert "`old.py` ~~retained-graph (PF101)~~" in sections["Fixed since it was said"]
+    edits = len(summary.edits)
+
+    bench.push(pull, {"README.md": "Other words.\n"})
+    await bench.review(pull)
+    bench.push(pull, {"README.md": "Yet other words.\n"})
+    await bench.review(pull)
+    assert len(summary.edits) == edits + 1, "what was new is still open, and that is said once"
+
+
+async def test_what_could_not_be_looked_at_is_no_success_and_stands_in_the_title(bench: Bench) -> None:
+    pull = bench.open({"train.py": TRAIN + "print(losses)\n", "huge.py": "x = 1\n" * 200_000})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert check.conclusion == "neutral"
+    assert "1 changed file not read" in (check.title or "")
+    assert "`huge.py`" in (check.text or "")
+
+
+async def test_beyond_five_hundred_annotations_the_rest_is_counted(bench: Bench) -> None:
+    lines = "\n".join(f"{MARK}  # {number}" for number in range(520))
+    pull = bench.open({"many.py": f"losses = []\n{lines}\n"})
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert len(check.annotations) == 500
+    assert "There are 520 findings" in (check.text or "")
+
+
+async def test_submodules_binaries_and_files_without_a_patch_are_no_obstacle(bench: Bench) -> None:
+    binary = b"\x00\xff" * 500
+    module = bench.folder.git("rev-parse", "HEAD")
+    bench.folder.commit({"train.py": BUGGY, "weights.bin": binary, "data.py": binary}, "feature")
+    bench.folder.git("update-index", "--add", "--cacheinfo", f"160000,{module},vendor/library.py")
+    bench.folder.git("commit", "--quiet", "--message", "a submodule")
+    pull = bench.github.open_pull(bench.repository, base="main", head="feature")
+
+    await bench.review(pull)
+
+    (check,) = bench.github.checks
+    assert [comment.path for comment in bench.github.review_comments] == ["train.py"]
+    assert check.status == "completed"
+    ((sides, _),) = bench.analyst.calls
+    assert "vendor/library.py" not in sides.head
+
+
+async def test_a_pull_request_in_conflict_is_compared_with_its_merge_base(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    bench.folder.commit({"train.py": "# rewritten\n" + TRAIN, "other.py": BUGGY})
+    bench.github.retarget(pull, "main")
+
+    await bench.review(pull)
+
+    assert [comment.path for comment in bench.github.review_comments] == ["train.py"]
+    ((sides, _),) = bench.analyst.calls
+    assert sides.base["train.py"] == TRAIN
 
 
 async def test_a_fixed_finding_is_folded_away_and_the_summary_edited_in_place(bench: Bench) -> None:
@@ -322,6 +396,18 @@ async def test_a_fork_is_read_through_the_base_repository(bench: Bench) -> None:
     assert len(bench.github.reviews) == 1
 
 
+@pytest.mark.parametrize("bench", ["enterprise"], indirect=True)
+async def test_a_review_on_an_enterprise_server_goes_through_its_own_addresses(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.push(pull, {"train.py": TRAIN + "print(losses)\n"})
+    await bench.review(pull)
+
+    assert [comment.minimized for comment in bench.github.review_comments] == ["outdated"], "through GraphQL"
+    assert {call.path.split("/")[1] for call in bench.github.log} == {"api"}
+    assert {call.path for call in bench.github.log if call.operation == "graphql"} == {"/api/graphql"}
+
+
 async def test_a_closed_pull_request_is_left_alone(bench: Bench) -> None:
     pull = bench.open({"train.py": BUGGY})
     bench.github.close_pull(pull)
@@ -358,7 +444,7 @@ async def test_a_second_push_costs_few_calls(bench: Bench) -> None:
     await bench.review(pull)
 
     writes = [call for call in bench.github.log if call.method != "GET" and "graphql" not in call.path]
-    assert len(writes) == 2, [call.operation for call in bench.github.log]
+    assert len(writes) == 3, [call.operation for call in bench.github.log]
     assert sum(call.counted for call in bench.github.log) <= 14, [call.operation for call in bench.github.log]
 
 
