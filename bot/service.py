@@ -24,6 +24,13 @@ from bot.jobs import Jobs
 from bot.metrics import Metrics
 from bot.reconciler import Reconciler
 from bot.remembered import Remembered
+from bot.reports.access import Access
+from bot.reports.explorer import Explorer
+from bot.reports.keeping import ReportKeeper
+from bot.reports.pages import ReportPages
+from bot.reports.sign_in import OAuthApp, SignIn
+from bot.reports.sources import Sources
+from bot.reports.store import ReportStore
 from bot.review.analysis import Analyst, Limits, ProcessAnalyst
 from bot.review.configuration import Configurations
 from bot.review.pipeline import ReviewPipeline
@@ -50,7 +57,11 @@ class FrontDesk:
         github: GitHub,
         configurations: Configurations,
         remembered: Remembered,
+        reports: ReportStore,
+        clock: Clock,
     ) -> None:
+        self._reports = reports
+        self._clock = clock
         self._settings = settings
         self._remembered = remembered
         self._jobs = jobs
@@ -69,6 +80,10 @@ class FrontDesk:
     async def forget_words(self, installation_id: int, repository_ids: Sequence[int] | None) -> None:
         """See `Desk`."""
         await self._remembered.forget(installation_id, repository_ids)
+        if repository_ids is None:
+            await self._reports.erase_installation(installation_id)
+        else:
+            await self._reports.erase_repositories(repository_ids)
 
     def forget_installation(self, installation_id: int) -> None:
         """See `Desk`."""
@@ -77,6 +92,14 @@ class FrontDesk:
     def forget_configuration(self, owner: str, name: str | None) -> None:
         """See `Desk`."""
         self._configurations.forget(owner, name)
+
+    async def pull_closed(self, repository_id: int, number: int) -> None:
+        """See `Desk`."""
+        await self._reports.close_pull(repository_id, number, self._clock.now())
+
+    async def pull_reopened(self, repository_id: int, number: int) -> None:
+        """See `Desk`."""
+        await self._reports.reopen_pull(repository_id, number)
 
 
 @dataclass(frozen=True)
@@ -119,14 +142,16 @@ async def running(
         )
         engine = create_engine(settings.database_url)
         remembered = Remembered(engine, clock)
+        reports = ReportStore(engine, retention_days=settings.report_days)
         pipeline = ReviewPipeline(
             github,
-            analyst or ProcessAnalyst(limits, results=results),
+            analyst or ProcessAnalyst(limits, results=results, details=settings.has_reports),
             configurations,
             remembered,
             clock,
             observer=metrics,
             check_name=settings.check_name,
+            reports=ReportKeeper(reports, clock, settings.public_url) if settings.has_reports else None,
         )
 
         async def accept(job_id: str, intent: Intent) -> None:
@@ -143,11 +168,13 @@ async def running(
             lanes=settings.installation_concurrency,
         )
         reconciler = Reconciler(github, jobs, clock, check_name=settings.check_name)
-        desk = FrontDesk(settings, jobs, github, configurations, remembered)
+        desk = FrontDesk(settings, jobs, github, configurations, remembered, reports, clock)
         application = Receiver(desk, jobs, metrics, settings.webhook_secret).application()
         watched = web.Application()
         Watch(jobs, metrics).add_to(watched)
         add_locked(application)
+        if settings.has_reports:
+            report_pages(settings, session, github, reports, clock).add_to(application)
         await jobs.start()
         keeper = None
         if worker and settings.reconcile_on_start:
@@ -160,6 +187,26 @@ async def running(
                 with contextlib.suppress(asyncio.CancelledError):
                     await keeper
             await jobs.stop()
+
+
+def report_pages(
+    settings: Settings, session: aiohttp.ClientSession, github: GitHub, store: ReportStore, clock: Clock
+) -> ReportPages:
+    """Put the report pages together. What visitors try is played in a process of its own, one at a time."""
+    oauth = OAuthApp(
+        settings.client_id, settings.client_secret, settings.web_url, settings.github_api_url, settings.public_url
+    )
+    sources = Sources()
+    played = ProcessAnalyst(Limits(settings.analysis_seconds, settings.analysis_memory_bytes), processes=1)
+    return ReportPages(
+        store=store,
+        sign_in=SignIn(oauth, session, clock),
+        access=Access(github, clock),
+        sources=sources,
+        explorer=Explorer(played, store, sources, clock),
+        clock=clock,
+        web_url=settings.web_url,
+    )
 
 
 async def _keep_up(reconciler: Reconciler, remembered: Remembered, clock: Clock, days: int) -> None:

@@ -82,6 +82,8 @@ class Settings(BaseModel):
     """The App's own, for signing people in."""
     public_url: str = ""
     """Where people reach this server. With the two above it turns the report pages on."""
+    report_days: Annotated[int, Field(ge=1)] = 90
+    """How long reports are kept."""
     github_url: str = ""
     """Address of GitHub's pages; only needed where it cannot be told from the REST address."""
 
@@ -103,6 +105,11 @@ class Settings(BaseModel):
         parts = urlsplit(self.github_api_url)
         host = parts.netloc.removeprefix("api.") if parts.path in ("", "/") else parts.netloc
         return f"{parts.scheme}://{host}"
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether people can be signed in, and so be shown reports."""
+        return bool(self.client_id and self.client_secret.get_secret_value() and self.public_url)
 
     def secrets(self) -> tuple[str, ...]:
         """Return what no log may show."""
@@ -140,6 +147,8 @@ class Settings(BaseModel):
         if "private_key" in values:
             # One-line .env files carry the key with its newlines written as \n.
             values["private_key"] = values["private_key"].replace("\\n", "\n")
+        if "public_url" in values:
+            values["public_url"] = values["public_url"].rstrip("/")
         try:
             return cls.model_validate(values)
         except ValidationError as error:

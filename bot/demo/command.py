@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -16,8 +17,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from bot import messages
-from bot.demo import sample, terminal
-from bot.demo.page import Page
+from bot.demo import sample, serving, terminal
 from bot.demo.shown import Shown
 from bot.service import running
 from bot.settings import Settings
@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         return asyncio.run(demonstrate(options, console))
+    except serving.NotServed as error:
+        print(f"preflight-bot demo: {error}", file=sys.stderr)
+        return 1
     except UnknownRevision as error:
         print(f"preflight-bot demo: {error}", file=sys.stderr)
         return 2
@@ -72,9 +75,8 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
                     return 1
                 if shown.check is not None and shown.check.title == messages.BROKEN_TITLE:
                     return 1
-                wanted = options.page == "always" or (options.page == "auto" and sys.stdin.isatty())
-                if wanted:
-                    await serve_page(shown, options.port, console)
+                if options.page != "never":
+                    await show_pages(shown, options, folder, console)
     return 0
 
 
@@ -113,6 +115,10 @@ def base_of(git: GitFolder, head: str) -> str:
 @asynccontextmanager
 async def bot(github: StandIn, folder: Path) -> AsyncIterator[None]:
     """The real bot, set up for the stand-in as an operator would set it up for GitHub."""
+    # The address has to be known before anything is served: it stands in the check run's details link.
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    github.app.callback_urls = (f"{address}/login/callback",)
     settings = Settings(
         app_id=github.app.id,
         private_key=SecretStr(github.app.private_key),
@@ -123,13 +129,16 @@ async def bot(github: StandIn, folder: Path) -> AsyncIterator[None]:
         write_interval_seconds=0,
         reconcile_on_start=False,
         log_level="ERROR",
+        client_id=github.app.client_id,
+        client_secret=SecretStr(github.app.client_secret),
+        public_url=address,
     )
     async with running(settings, worker=True) as service:
         runner = web.AppRunner(service.application, access_log=None)
         await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            github.webhook_url = f"http://127.0.0.1:{runner.addresses[0][1]}/webhook"
+            await web.SockSite(runner, listener).start()
+            github.webhook_url = f"{address}/webhook"
             yield
         finally:
             await runner.cleanup()
@@ -146,14 +155,14 @@ async def reviewed(github: StandIn, pull: PullRequest) -> bool:
     return True
 
 
-async def serve_page(shown: Shown, port: int, console: Console) -> None:
-    """Serves the pull request as a page until the person stops it."""
-    runner = web.AppRunner(Page(shown).application(), access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
-        console.print(f"\nThe pull request as a page: [link={address}]{address}[/link]   (stop with Ctrl-C)")
+async def show_pages(shown: Shown, options: argparse.Namespace, folder: Path, console: Console) -> None:
+    """Serve the pages until the person stops it; where nobody watches, open each once and go on."""
+    async with serving.serving(shown, options.port, folder) as addresses:
+        if options.page == "auto" and not sys.stdin.isatty():
+            await serving.prove(addresses, shown.pull.author)
+            console.print(
+                "The pages of the pull request, its report and the set-up were opened once; a terminal keeps them."
+            )
+            return
+        serving.show(console, addresses)
         await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()

@@ -19,10 +19,16 @@ class Desk(Protocol):
         """How long a push waits for the next one."""
 
     async def forget_words(self, installation_id: int, repository_ids: Sequence[int] | None) -> None:
-        """Drop what people told the bot in an installation, or in some of its repositories."""
+        """Drop what people told the bot in an installation, or in some of its repositories, and its reports there."""
 
     def forget_installation(self, installation_id: int) -> None:
         """Drop tokens and answers kept for an installation."""
 
     def forget_configuration(self, owner: str, name: str | None) -> None:
         """Drop the kept configuration of a repository, or with None of all of an owner."""
+
+    async def pull_closed(self, repository_id: int, number: int) -> None:
+        """Note that a pull request was closed: its findings are open no longer."""
+
+    async def pull_reopened(self, repository_id: int, number: int) -> None:
+        """Note that a pull request is open again."""

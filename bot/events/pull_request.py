@@ -1,4 +1,4 @@
-"""Pull requests opened, pushed to, marked ready, or given another base."""
+"""Pull requests opened, pushed to, marked ready, given another base, or closed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,26 @@ async def _review(event: sansio.Event, desk: Desk, *, force: bool = False, delay
 
 
 @router.register("pull_request", action="opened")
-@router.register("pull_request", action="reopened")
 async def review_opened(event: sansio.Event, desk: Desk) -> None:
-    """Review a pull request that is new, or open again."""
+    """Review a pull request that is new."""
     await _review(event, desk)
+
+
+@router.register("pull_request", action="reopened")
+async def review_reopened(event: sansio.Event, desk: Desk) -> None:
+    """Review a pull request that is open again."""
+    payload = PullRequestPayload.read(event.data)
+    if payload.key is not None:
+        await desk.pull_reopened(payload.key.repository_id, payload.number)
+    await _review(event, desk)
+
+
+@router.register("pull_request", action="closed")
+async def note_closed(event: sansio.Event, desk: Desk) -> None:
+    """Count its findings no longer."""
+    payload = PullRequestPayload.read(event.data)
+    if payload.key is not None:
+        await desk.pull_closed(payload.key.repository_id, payload.number)
 
 
 @router.register("pull_request", action="synchronize")

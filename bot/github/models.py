@@ -171,6 +171,7 @@ class Permission(GitHubObject):
     """What a person may do in a repository; maintain counts as write, triage as read."""
 
     permission: Literal["admin", "write", "read", "none"] | str = "none"
+    user: Account | None = None
 
 
 class Delivery(GitHubObject):

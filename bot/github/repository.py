@@ -156,13 +156,17 @@ class Repository:
 
     async def permission(self, login: str) -> str:
         """Return `admin`, `write`, `read` or `none`; the association in a payload is no permission."""
+        return (await self.permission_of(login)).permission
+
+    async def permission_of(self, login: str) -> Permission:
+        """Return what a person may do here, and who that is by id."""
         try:
             item = await self.client.getitem(self._root + "/collaborators/{username}/permission", {"username": login})
         except gidgethub.BadRequest as error:
             if is_missing(error):
-                return "none"
+                return Permission()
             raise
-        return Permission.model_validate(item).permission
+        return Permission.model_validate(item)
 
     # Check runs
 

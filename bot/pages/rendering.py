@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 from aiohttp import web
+from markupsafe import Markup, escape
 from pygments.formatters.html import HtmlFormatter
 
 ASSETS = {"style.css": "text/css", "report.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -42,12 +43,22 @@ def security_headers(form_targets: tuple[str, ...] = ()) -> Mapping[str, str]:
     }
 
 
+def inline(text: str) -> Markup:
+    """Return a text with `code` between backticks marked; everything in it is escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return Markup(escape(text))
+    marked = [Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)]
+    return Markup("").join(marked)
+
+
 class Pages:
     """Renders templates to answers."""
 
     def __init__(self, package: str = "bot.pages", **shared: Any) -> None:
         self._templates = environment(package)
         self._templates.globals.update(shared)
+        self._templates.filters["inline"] = inline
 
     def text(self, template: str, **values: Any) -> str:
         """Return a rendered template."""

@@ -9,14 +9,15 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from bot.github.models import ChangedFile
-from bot.review.exchange import Content, Estimate, Request
+from bot.review.exchange import Content, Details, Estimate, Request, Reviewed
 from bot.review.reading import Sides
 from bot.review.results import ResultFolders
+from engine.explored import Exploration
 from engine.findings import FailedFile, ReviewReport
 from engine.settings import Settings
 
@@ -59,6 +60,8 @@ class Analysis:
 
     report: ReviewReport
     notes: Sequence[str] = ()
+    details: Details = field(default_factory=Details)
+    """Empty unless the analyst was asked for them."""
 
 
 class Analyst(Protocol):
@@ -170,9 +173,12 @@ class ProcessAnalyst:
         processes: int = 2,
         module: str = "bot.review.analyst",
         results: ResultFolders | None = None,
+        details: bool = False,
     ) -> None:
-        """`module` is what each process runs; `results` is where they keep what they found."""
+        """`module` is what each process runs; `results` is where they keep what they found; with `details` a review
+        comes with what its report page shows."""
         self._limits = limits
+        self._details = details
         self._results = results
         self._module = module
         self._gate = asyncio.Semaphore(processes)
@@ -187,7 +193,11 @@ class ProcessAnalyst:
         if self._results is not None and sides.repository:
             folder = str(await asyncio.to_thread(self._results.of, sides.repository))
         material = _Material.of(sides, changed, settings, folder)
-        outcome = await self._run(material.request(self._limits), self._limits)
+        whole = material.request(self._limits)
+        outcome = await self._run(whole.model_copy(update={"details": self._details}), self._limits)
+        if outcome.answer is not None and self._details:
+            reviewed = Reviewed.model_validate_json(outcome.answer)
+            return Analysis(reviewed.report, details=reviewed.details)
         if outcome.report is not None:
             return Analysis(outcome.report)
         logger.warning("analysis broke: %s", outcome.reason)
@@ -267,6 +277,25 @@ class ProcessAnalyst:
         if outcome.answer is None:
             raise AnalysisBroken(outcome.reason)
         return Estimate.model_validate_json(outcome.answer)
+
+    async def explore(self, files: Mapping[str, str | bytes], base: Exploration, chosen: Sequence[str]) -> Exploration:
+        """Play the script of `base` again under the chosen changes; `files` are its commit's.
+
+        Raises:
+            AnalysisBroken: when there is no answer.
+        """
+        request = _Material.of(Sides(base={}, head=dict(files)), (), Settings()).request(self._limits)
+        asked = {
+            "task": "explore",
+            "script": base.script,
+            "gpus": tuple(target.gpu for target in base.targets),
+            "overrides": base.overrides,
+            "chosen": tuple(chosen),
+        }
+        outcome = await self._run(request.model_copy(update=asked), self._limits)
+        if outcome.answer is None:
+            raise AnalysisBroken(outcome.reason)
+        return Exploration.model_validate_json(outcome.answer)
 
     async def _run(self, request: Request, limits: Limits) -> _Outcome:
         async with self._gate:

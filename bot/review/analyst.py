@@ -12,24 +12,33 @@ import difflib
 import resource
 import signal
 import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
 
+from pydantic import BaseModel
+
 from bot.github.models import ChangedFile
-from bot.review.exchange import Estimate, Request
+from bot.review.exchange import Details, Estimate, Request, Reviewed
 from engine.check import SOURCE_SUFFIXES
 from engine.diff import FileDiff, Status
 from engine.entry_scripts import entry_scripts
+from engine.explored import Exploration
 from engine.findings import ReviewReport
 from engine.kept import FolderStore
 from engine.project import Project
+from engine.project.suppressions import find_suppressions
 from engine.review import review
+from engine.rules import registry
 
 MOST_CANDIDATES = 200
 """Comments proposed: which of them are new, and how many are said at a time, is decided where it is known what was said
 before."""
 PR_SET_PDEATHSIG = 1
 """prctl(2)."""
+MOST_RULES = 100
 _STATUSES = frozenset(get_args(Status))
 
 
@@ -80,6 +89,50 @@ def estimate_script(request: Request) -> Estimate:
     return Estimate()
 
 
+def explore_script(request: Request) -> Exploration:
+    """Play the head's script under the chosen changes."""
+    from engine.exploration import explore
+
+    head = Project.from_mapping(_files(request, request.head))
+    return explore(
+        head,
+        request.script,
+        gpus=request.gpus,
+        chosen=request.chosen,
+        overrides=request.overrides,
+        seconds=request.cpu_seconds / 2,
+    )
+
+
+def details_of(request: Request, report: ReviewReport) -> Details:
+    """Gather what the report page shows. The review itself must not be lost over it: a script is played once more only
+    where more than half of the processor time is left."""
+    files = _files(request, request.head)
+    exploration, head = None, report.memory.head
+    if head is not None and head.memory is not None and report.memory.script is not None:
+        spent = time.process_time()
+        if spent < request.cpu_seconds / 2:
+            size = request.settings.entry_point(report.memory.script).world_size
+            asked = {
+                "script": report.memory.script,
+                "gpus": tuple(target.gpu for target in head.targets),
+                "overrides": {"world_size": str(size)} if size is not None else {},
+            }
+            exploration = explore_script(request.model_copy(update=asked))
+    return Details(exploration=exploration, suppressions=count_suppressions(files))
+
+
+def count_suppressions(files: Mapping[str, str | bytes]) -> dict[str, int]:
+    """Count the comments that silence a rule, by the rule's name."""
+    names = {rule.code.lower(): rule.name for rule in registry()}
+    counted: Counter[str] = Counter()
+    for path, text in files.items():
+        if path.endswith(".py") and isinstance(text, str):
+            for suppression in find_suppressions(text):
+                counted.update(names.get(rule, rule) for rule in suppression.rules or ("all",))
+    return dict(counted.most_common(MOST_RULES))
+
+
 def _files(request: Request, side: dict[str, str]) -> dict[str, str | bytes]:
     return {path: request.contents[key].value() for path, key in side.items()}
 
@@ -106,8 +159,16 @@ def main() -> None:
     end_with_parent()
     request = Request.model_validate_json(sys.stdin.buffer.read())
     limit_resources(request.memory_bytes, request.cpu_seconds)
-    answer = analyse(request) if request.task == "review" else estimate_script(request)
-    sys.stdout.write(answer.model_dump_json())
+    sys.stdout.write(_answer(request).model_dump_json())
+
+
+def _answer(request: Request) -> BaseModel:
+    if request.task == "estimate":
+        return estimate_script(request)
+    if request.task == "explore":
+        return explore_script(request)
+    report = analyse(request)
+    return Reviewed(report=report, details=details_of(request, report)) if request.details else report
 
 
 if __name__ == "__main__":

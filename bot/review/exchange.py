@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from bot.github.models import ChangedFile
-from engine.findings import EstimateReport
+from engine.explored import Exploration
+from engine.findings import EstimateReport, ReviewReport
 from engine.settings import Settings
 
 
@@ -49,7 +50,31 @@ class Request(BaseModel):
     overrides: dict[str, str] = {}
     results_folder: str = ""
     """Where results of this repository are kept; empty: nowhere."""
-    task: Literal["review", "estimate"] = "review"
+    task: Literal["review", "estimate", "explore"] = "review"
+    details: bool = False
+    """Whether a review comes with what its report page shows."""
+    script: str = ""
+    """What to explore."""
+    chosen: tuple[str, ...] = ()
+    """Keys of the changes to explore."""
+
+
+class Details(BaseModel):
+    """What a report page shows beside the review itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    exploration: Exploration | None = None
+    """The head's run as it is, with its memory over time and the changes that can be tried."""
+    suppressions: dict[str, int] = {}
+    """Comments in the head that silence a rule, by the rule's name; `all` for those that name none."""
+
+
+class Reviewed(BaseModel):
+    """Answer to a review with details."""
+
+    report: ReviewReport
+    details: Details = Details()
 
 
 class Estimate(BaseModel):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import gidgethub
 
@@ -58,6 +59,15 @@ class Change:
     configuration: LoadedSettings
 
 
+class KeepsReports(Protocol):
+    """Stores what a report page shows."""
+
+    async def keep(
+        self, key: RepositoryKey, loaded: Loaded, analysis: Analysis, check_title: str, problems: Sequence[str]
+    ) -> str | None:
+        """Store it, and return the page's address; None where there is none."""
+
+
 class ReviewPipeline:
     """Reviews pull requests."""
 
@@ -71,8 +81,10 @@ class ReviewPipeline:
         *,
         observer: Observer | None = None,
         check_name: str,
+        reports: KeepsReports | None = None,
     ) -> None:
         self.github = github
+        self._reports = reports
         self.analyst = analyst
         self.check_name = check_name
         self.configurations = configurations
@@ -200,6 +212,11 @@ class ReviewPipeline:
         proposal = await self._proposed(repository, change, loaded.base_ref)
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
+        page = None
+        if self._reports is not None:
+            title = messages.check_title(report, skipped)
+            kept = replace(analysis, report=report)
+            page = await self._reports.keep(key, loaded, kept, title, problems)
         return Analysed(
             report=report.model_copy(
                 update={
@@ -207,6 +224,7 @@ class ReviewPipeline:
                     "annotations": (*(proposal.annotations if proposal is not None else ()), *report.annotations),
                 }
             ),
+            page=page,
             skipped=skipped,
             limited=_limits(change, analysis),
             dismissed=considered.section,
@@ -314,6 +332,7 @@ class ReviewPipeline:
             text=analysed.text,
             annotations=report.annotations,
             ignorable=analysed.ignorable,
+            page=analysed.page,
         )
         return Done()
 

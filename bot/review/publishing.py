@@ -112,8 +112,9 @@ async def complete_check(
     text: str | None = None,
     annotations: Sequence[Annotation] = (),
     ignorable: bool = False,
+    page: str | None = None,
 ) -> None:
-    """Complete a check run, its annotations in as many requests as it takes.
+    """Complete a check run, its annotations in as many requests as it takes; `page` is where its details link leads.
 
     Annotations cannot be taken back and are appended: those that a former attempt got through are counted and skipped.
     """
@@ -124,12 +125,14 @@ async def complete_check(
     def output(part: Sequence[Any]) -> dict[str, Any]:
         return Output(title[: messages.TITLE_LIMIT], messages.cut(summary, messages.CHECK_LIMIT), text, part).body()
 
-    ending = {
+    ending: dict[str, Any] = {
         "status": "completed",
         "conclusion": conclusion,
         "completed_at": _moment(clock),
         "actions": messages.check_actions(ignorable),
     }
+    if page is not None:
+        ending["details_url"] = page
     try:
         while len(rest) > ANNOTATIONS_AT_ONCE:
             await repository.update_check_run(run_id, output=output(rest[:ANNOTATIONS_AT_ONCE]))

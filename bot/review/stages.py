@@ -52,6 +52,8 @@ class Analysed(_Stage):
     """Fingerprints of findings that people dismissed: no comments on them."""
     ignorable: bool = False
     """Whether the check run offers to ignore its findings."""
+    page: str | None = None
+    """Address of the report's page."""
 
 
 class Published(_Stage):

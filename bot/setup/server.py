@@ -99,6 +99,10 @@ class SetupPages:
         """Path and query that open the pages, once."""
         return f"/setup?token={self.token}"
 
+    def is_at(self, address: str) -> None:
+        """Say where these pages are, when that is not the public address."""
+        self._proposal = replace(self._proposal, local_url=address)
+
     def add_to(self, application: web.Application) -> None:
         """Serve the pages."""
         application.router.add_get("/setup", self._guarded(self.form))

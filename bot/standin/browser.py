@@ -18,7 +18,8 @@ from urllib.parse import urlencode, urlsplit
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bot.pages.rendering import Pages, add_assets
+from bot.pages.rendering import Pages, add_assets, security_headers
+from bot.standin.git import UnknownRevision
 from bot.standin.state import Json, Token
 from bot.standin.webhooks import Webhooks
 from bot.standin.world import World
@@ -86,10 +87,32 @@ class Browser:
         router.add_get("/login/oauth/authorize", self.ask_consent)
         router.add_post("/login/oauth/authorize", self.consent)
         router.add_post("/login/oauth/access_token", self.trade_code)
+        router.add_get("/{owner}/{name}/pull/{number}", self.pull)
+        router.add_get("/{owner}/{name}/commit/{sha}", self.pull)
+        router.add_get("/{owner}/{name}/blob/{sha}/{path:.+}", self.blob)
         add_assets(application)
 
     def refuse(self, text: str, status: int = 422) -> web.Response:
         return self.pages.answer("standin/message.html", status=status, title="Refused", text=text)
+
+    # What links lead to
+
+    async def pull(self, request: web.Request) -> web.Response:
+        if self.github.pull_page is None:
+            return self.refuse("Nobody shows this pull request as a page.", 404)
+        raise web.HTTPFound(self.github.pull_page)
+
+    async def blob(self, request: web.Request) -> web.Response:
+        match = request.match_info
+        repository = self.github.find_repository(match["owner"], match["name"])
+        try:
+            if repository is None:
+                raise UnknownRevision(match["sha"])
+            kind, sha = repository.git.object_at(match["sha"], match["path"])
+        except UnknownRevision:
+            return self.refuse("There is no such file.", 404)
+        text = repository.git.blob(sha).decode(errors="replace") if kind == "blob" else ""
+        return web.Response(text=text, headers=security_headers())
 
     # Registration
 

@@ -58,6 +58,8 @@ class World:
     suspended: set[int] = field(default_factory=set, init=False)
     redelivery_queue: list[Delivery] = field(default_factory=list, init=False)
     web_url: str = field(default="", init=False)
+    pull_page: str | None = field(default=None, init=False)
+    """Where somebody shows the pull request as a page, if anybody does."""
     _old_names: dict[str, Repository] = field(default_factory=dict, init=False)
     _last_id: int = field(default=1000, init=False)
 

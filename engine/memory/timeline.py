@@ -68,15 +68,26 @@ def record(
 
     Raises CannotLaunch where the script names nothing that can be run.
     """
-    kept: list[list[Event]] = []
+    recorder = Recorder()
+    shadow_run(project, plan(project, script), architecture=architecture, overrides=overrides, adjust=recorder)
+    return recorder.events
 
-    def watch(interpreter: Interpreter) -> None:
+
+class Recorder:
+    """Sees an interpreter before it starts, and keeps every allocation and release of its device."""
+
+    def __init__(self) -> None:
+        self._kept: list[list[Event]] = []
+
+    def __call__(self, interpreter: Interpreter) -> None:
         events: list[Event] = []
         interpreter.device.allocator.events = events
-        kept.append(events)
+        self._kept.append(events)
 
-    shadow_run(project, plan(project, script), architecture=architecture, overrides=overrides, adjust=watch)
-    return kept[0] if kept else []
+    @property
+    def events(self) -> list[Event]:
+        """Those of the first device, in order."""
+        return self._kept[0] if self._kept else []
 
 
 def rendered(events: Sequence[Event], suffix: str, title: str = "") -> bytes:

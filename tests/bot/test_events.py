@@ -31,6 +31,7 @@ class Notes:
         self.intents: list[Intent] = []
         self.delays: list[float] = []
         self.forgotten: list[object] = []
+        self.pulls: list[tuple[str, int]] = []
 
     async def accept(self, delivery: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
         self.intents.append(intent)
@@ -44,6 +45,12 @@ class Notes:
 
     def forget_configuration(self, owner: str, name: str | None) -> None:
         self.forgotten.append((owner, name))
+
+    async def pull_closed(self, repository_id: int, number: int) -> None:
+        self.pulls.append(("closed", number))
+
+    async def pull_reopened(self, repository_id: int, number: int) -> None:
+        self.pulls.append(("reopened", number))
 
 
 async def told(event: str, data: dict[str, Any]) -> Notes:
@@ -234,3 +241,8 @@ async def test_what_goes_takes_along_what_was_remembered() -> None:
 async def test_ping_and_unknown_events_ask_for_nothing() -> None:
     assert not (await told("ping", {"zen": "Keep it logically awesome.", "hook_id": 1})).intents
     assert not (await told("star", payloads.payload("created"))).intents
+
+
+@pytest.mark.parametrize("action", ["closed", "reopened"])
+async def test_whether_a_pull_request_is_open_is_noted(action: str) -> None:
+    assert (await told("pull_request", payloads.pull_request(action))).pulls == [(action, 1)]

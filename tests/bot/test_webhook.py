@@ -39,6 +39,12 @@ class Store:
     def forget_configuration(self, owner: str, name: str | None) -> None:
         raise AssertionError("not asked for here")
 
+    async def pull_closed(self, repository_id: int, number: int) -> None:
+        raise AssertionError("not asked for here")
+
+    async def pull_reopened(self, repository_id: int, number: int) -> None:
+        raise AssertionError("not asked for here")
+
     async def healthy(self) -> bool:
         return self.works
 

@@ -41,6 +41,23 @@ def get_person(request: Request) -> Answer:
     return Answer(body=request.documents.user(request.token.login))
 
 
+@operation("apps/list-installations-for-authenticated-user")
+def list_installations_of_person(request: Request) -> Answer:
+    """Installations with a repository that the person can read."""
+    if request.token is None or request.token.login is None:
+        raise forbidden()
+    login = request.token.login
+    seen = {
+        repository.installation_id
+        for repository in request.github.repositories
+        if repository.installed
+        and repository.permissions.get(login, "none" if repository.private else "read") != "none"
+    }
+    shown, headers = request.cut(sorted(seen))
+    body = {"total_count": len(seen), "installations": [request.documents.installation(each) for each in shown]}
+    return Answer(200, body, headers)
+
+
 @operation("apps/get-webhook-config-for-app")
 def get_webhook(request: Request) -> Answer:
     settings = {"content_type": "json", "insecure_ssl": "0", "secret": "********"}

@@ -36,6 +36,25 @@ def rank_savings(
 ) -> Found:
     """The savings of each option that applies to `run`, the best for its cost first. Takes about `seconds` of
     processor time at most."""
+    play = player(project, launch, run, first, overrides, seconds=seconds, fetch_config=fetch_config)
+    return Search(run, memory, devices, first, play, seconds=seconds).go()
+
+
+def player(
+    project: Project,
+    launch: Launch,
+    run: Outcome,
+    first: Gpu,
+    overrides: Mapping[str, str],
+    *,
+    seconds: float,
+    fetch_config: Callable[[str], Mapping[str, Any] | None] | None = None,
+    watch: Callable[[Interpreter], None] | None = None,
+) -> Callable[[Option], Outcome | None]:
+    """Return what plays `run` again under an option, and gives None where the change had no effect or failed.
+
+    `watch` sees each interpreter before it starts.
+    """
     seen = run.observations
 
     def play(option: Option) -> Outcome | None:
@@ -54,7 +73,7 @@ def rank_savings(
             launch,
             architecture=first.kernels,
             overrides=asked,
-            adjust=_adjustment(option.changes, literals),
+            adjust=_adjustment(option.changes, literals, watch),
             seconds=seconds,
             fetch_config=fetch_config,
             expandable_segments="expandable-segments" in option.changes,
@@ -63,7 +82,7 @@ def rank_savings(
             return None
         return _accumulating(outcome) if "half-batch" in option.changes else outcome
 
-    return Search(run, memory, devices, first, play, seconds=seconds).go()
+    return play
 
 
 def _took_effect(option: Option, run: Outcome, outcome: Outcome) -> bool:
@@ -96,8 +115,14 @@ def _half_batch(project: Project, run: Outcome) -> dict[tuple[str, int, int], in
     return {(place.path, place.node.lineno, place.node.col_offset): size // 2}
 
 
-def _adjustment(changes: tuple[str, ...], literals: dict[tuple[str, int, int], int]) -> Callable[[Interpreter], None]:
+def _adjustment(
+    changes: tuple[str, ...],
+    literals: dict[tuple[str, int, int], int],
+    watch: Callable[[Interpreter], None] | None,
+) -> Callable[[Interpreter], None]:
     def adjust(interpreter: Interpreter) -> None:
+        if watch is not None:
+            watch(interpreter)
         interpreter.state["changes"] = frozenset(changes)
         interpreter.literals.update(literals)
         interpreter.device.gradient_buckets_as_views = "bucket-views" in changes
@@ -105,4 +130,4 @@ def _adjustment(changes: tuple[str, ...], literals: dict[tuple[str, int, int], i
     return adjust
 
 
-__all__ = ["Found", "rank_savings"]
+__all__ = ["Found", "player", "rank_savings"]

@@ -46,6 +46,25 @@ class Found:
     smaller: SmallerDevice | None
 
 
+def applies(option: Option, run: Outcome) -> bool:
+    """Whether a change can be made to a run."""
+    several = run.world_size > 1 or not option.several_ranks
+    return several and option.applies(run.observations)
+
+
+def worth_playing(option: Option, run: Outcome, memory: Memory) -> bool:
+    """Whether a change can be made to a run and may save something worth a line."""
+    if not applies(option, run):
+        return False
+    return option.at_most is None or option.at_most(run) >= MIN_SHARE * memory.occupied.expected
+
+
+def scaled(whole: ByteRange, occupied: int) -> ByteRange:
+    """The range of a whole run, scaled to the bytes that a change leaves occupied."""
+    scale = occupied / max(1, whole.expected)
+    return ByteRange(low=int(whole.low * scale), expected=occupied, high=int(whole.high * scale))
+
+
 class Search:
     """Plays options on one run. `play` gives the run under an option, None where the change had no effect or failed."""
 
@@ -76,13 +95,10 @@ class Search:
     # ---- what is played
 
     def _worth_playing(self, option: Option) -> bool:
-        if not self._applies(option):
-            return False
-        return option.at_most is None or option.at_most(self._run) >= MIN_SHARE * self._memory.occupied.expected
+        return worth_playing(option, self._run, self._memory)
 
     def _applies(self, option: Option) -> bool:
-        several = self._run.world_size > 1 or not option.several_ranks
-        return several and option.applies(self._run.observations)
+        return applies(option, self._run)
 
     def _try(self, members: tuple[Option, ...]) -> Trial | None:
         option = together(members)
@@ -188,10 +204,7 @@ class Search:
     # ---- what is said
 
     def _range(self, occupied: int) -> ByteRange:
-        """The range of the whole run, scaled to what a change leaves."""
-        whole = self._memory.occupied
-        scale = occupied / max(1, whole.expected)
-        return ByteRange(low=int(whole.low * scale), expected=occupied, high=int(whole.high * scale))
+        return scaled(self._memory.occupied, occupied)
 
     def _verdict(self, occupied: int, gpu: Gpu) -> Verdict:
         return verdict_of(self._range(occupied), usable_bytes(gpu))
