@@ -40,7 +40,7 @@ class Access:
         """Return the repository under its present name if the person may read it; None where they may not, or where it
         is gone: nobody learns which."""
         key = (person.id, repository_id)
-        kept = self._kept.get(key, _UNASKED)
+        kept: Repository | None = self._kept.get(key, _UNASKED)
         if kept is _UNASKED:
             kept = self._kept[key] = await self._ask(person, installation_id, repository_id, owner, name)
         return kept
@@ -67,7 +67,7 @@ class Access:
         self, installation_id: int, repository_id: int, owner: str, name: str
     ) -> Repository | None:
         """A name can be given to another repository, whose members must not see this one: the id decides."""
-        kept = self._present.get(repository_id, _UNASKED)
+        kept: Repository | None = self._present.get(repository_id, _UNASKED)
         if kept is not _UNASKED:
             return kept
         found: Repository | None = None
