@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.caching import add_cache, chosen_store
+from engine.cli.configured import settings_of_file
 from engine.cli.formats.plain import printable
 from engine.cli.usage import WrongUse, select_paths, split_list
 
@@ -47,6 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--select", action="append", default=[], metavar="RULES", help="only these codes or names")
     which.add_argument("--ignore", action="append", default=[], metavar="RULES", help="not these codes or names")
     which.add_argument(
+        "--exclude", action="append", default=[], metavar="GLOBS", help="not in these paths, as in .gitignore"
+    )
+    which.add_argument(
         "--since", metavar="REV", help="only what the work tree introduces since it left this git revision"
     )
     which.add_argument("--baseline", metavar="FILE", type=Path, help="not the findings that this file knows")
@@ -60,8 +64,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how it runs")
     how.add_argument("--watch", action="store_true", help="check again whenever a file changes, until interrupted")
     how.add_argument(
-        "--jobs", type=int, default=0, metavar="N", help="processes (default: as many as pay; 1 for this one alone)"
+        "-j",
+        "--jobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="processes (default: as many as pay; 1 for this one alone)",
     )
+    how.add_argument("--config", metavar="FILE", type=Path, help="settings from this file (default: the repository's)")
+    how.add_argument("-q", "--quiet", action="store_true", help="one line a finding")
     how.add_argument("--summary", metavar="FILE", type=Path, help="also append a Markdown summary to this file")
     add_cache(how)
 
@@ -100,15 +111,8 @@ def _fit_together(arguments: argparse.Namespace) -> None:
 
 
 def _run_once(arguments: argparse.Namespace) -> int:
-    from engine.settings import load_settings
-
     selection = _selected(arguments)
-    loaded = load_settings(selection.project)
-    for problem in loaded.problems:
-        print(printable(f"preflight: {problem}"), file=sys.stderr)
-    settings = loaded.settings
-    if arguments.fail_on is not None:
-        settings = settings.model_copy(update={"fail_on": arguments.fail_on})
+    settings = _settings(selection, arguments)
     report = _checked(selection, settings, arguments)
     if arguments.update_baseline:
         return _baseline_written(report, arguments.baseline)
@@ -120,10 +124,23 @@ def _run_once(arguments: argparse.Namespace) -> int:
     elif arguments.fix:
         report, selection = _fixed(report, selection, settings, arguments)
     if not arguments.diff:
-        _print(report, arguments.format, selection)
+        _print(report, arguments, selection)
     if arguments.summary is not None:
         _summarised(report, arguments.summary)
     return 1 if settings.fails(finding.severity for finding in report.findings) else 0
+
+
+def _settings(selection: Selection, arguments: argparse.Namespace) -> Settings:
+    """What is configured, with what the options say on top. Raises WrongUse."""
+    from engine.settings import load_settings
+
+    loaded = load_settings(selection.project) if arguments.config is None else settings_of_file(arguments.config)
+    for problem in loaded.problems:
+        print(printable(f"preflight: {problem}"), file=sys.stderr)
+    said: dict[str, object] = {"exclude": (*loaded.settings.exclude, *split_list(arguments.exclude))}
+    if arguments.fail_on is not None:
+        said["fail_on"] = arguments.fail_on
+    return loaded.settings.model_copy(update=said)
 
 
 def _selected(arguments: argparse.Namespace) -> Selection:
@@ -208,7 +225,8 @@ def _summarised(report: CheckReport, target: Path) -> None:
         raise WrongUse(f"the summary can not be written: {problem}") from problem
 
 
-def _print(report: CheckReport, wanted: str, selection: Selection) -> None:
+def _print(report: CheckReport, arguments: argparse.Namespace, selection: Selection) -> None:
+    wanted = arguments.format
     if wanted == "json":
         print(report.model_dump_json(indent=2))
     elif wanted == "github":
@@ -223,4 +241,4 @@ def _print(report: CheckReport, wanted: str, selection: Selection) -> None:
     else:
         from engine.cli.formats.text import print_check
 
-        print_check(report, selection.project)
+        print_check(report, selection.project, quiet=arguments.quiet)

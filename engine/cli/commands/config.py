@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cli.configured import settings_of_file
 from engine.cli.formats.plain import printable
-from engine.cli.usage import WrongUse
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         project = Project.from_folder(path)
         loaded = load_settings(project)
     else:
-        project, loaded = None, _from_file(path)
+        project, loaded = None, settings_of_file(path)
     problems = [*map(str, loaded.problems), *(_missing_scripts(loaded, project) if project is not None else ())]
     values = loaded.settings.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if arguments.format == "json":
@@ -66,22 +66,3 @@ def _missing_scripts(loaded: LoadedSettings, project: Project) -> Iterator[str]:
     for script in loaded.settings.named_scripts:
         if not project.exists(script):
             yield f"{place}: `entry-points`: {script} does not exist"
-
-
-def _from_file(path: Path) -> LoadedSettings:
-    """The settings of one file. Raises WrongUse."""
-    from engine.project import Project
-    from engine.settings import load_settings, parse_settings
-    from engine.settings.loading import PYPROJECT_PATH
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise WrongUse(f"{path} can not be read: {problem}") from problem
-    if path.name == PYPROJECT_PATH:
-        return load_settings(Project.from_mapping({PYPROJECT_PATH: text}))
-    if path.suffix not in (".yml", ".yaml"):
-        raise WrongUse(
-            f"{path} is no configuration: it is .github/preflight.yml, or [tool.preflight] in pyproject.toml"
-        )
-    return parse_settings(text, str(path))

@@ -22,11 +22,14 @@ _CONTEXT_LINES = 1
 _WIDEST_LINE = 160
 
 
-def print_check(report: CheckReport, project: Project, console: Console | None = None) -> None:
-    """Findings with their source lines and evidence, then what could not be read, then a summary."""
+def print_check(report: CheckReport, project: Project, console: Console | None = None, *, quiet: bool = False) -> None:
+    """Findings with their source lines and evidence (a line each, if `quiet`), what could not be read, a summary."""
     console = console or output()
     for finding in sorted(report.findings, key=place_order):
-        print_finding(finding, project, console)
+        if quiet:
+            console.print(Text.assemble(_heading(finding), f"  {printable(finding.message)}"))
+        else:
+            print_finding(finding, project, console)
     for failed in report.files.failed:
         console.print(Text.assemble(("not analysed  ", "magenta"), printable(f"{failed.path} {failed.reason}")))
     if report.files.failed:
@@ -36,15 +39,7 @@ def print_check(report: CheckReport, project: Project, console: Console | None =
 
 def print_finding(finding: Finding, project: Project, console: Console) -> None:
     """One finding: place, message, source, evidence, fix."""
-    style = SEVERITY_STYLES[finding.severity]
-    console.print(
-        Text.assemble(
-            (printable(finding.path), "bold"),
-            (f":{finding.line}:{finding.column}  ", "dim"),
-            (finding.severity, style),
-            (f"  {finding.rule} {finding.name}", "bold"),
-        )
-    )
+    console.print(_heading(finding))
     console.print(Text(f"  {printable(finding.message)}"))
     for line in _source_lines(finding, project):
         console.print(line)
@@ -64,6 +59,16 @@ def print_finding(finding: Finding, project: Project, console: Console) -> None:
         for line in _fix_lines(finding, project):
             console.print(line)
     console.print()
+
+
+def _heading(finding: Finding) -> Text:
+    """Where a finding stands, and which it is."""
+    return Text.assemble(
+        (printable(finding.path), "bold"),
+        (f":{finding.line}:{finding.column}  ", "dim"),
+        (finding.severity, SEVERITY_STYLES[finding.severity]),
+        (f"  {finding.rule} {finding.name}", "bold"),
+    )
 
 
 def _fix_lines(finding: Finding, project: Project) -> list[Text]:

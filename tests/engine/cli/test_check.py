@@ -102,6 +102,27 @@ def test_excluded_files_are_checked_only_when_named(folder: Path, capsys: pytest
     assert checked(capsys, "test_train.py")[0] == 1
 
 
+def test_globs_on_the_command_line_come_on_top_of_the_configured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert checked(capsys, ".", "--exclude", "docs,train*")[0] == 0
+    assert checked(capsys, ".", "--exclude", "models")[0] == 1
+    (folder / "test_train.py").write_text(BUGGY)
+    assert "test_train.py" not in checked(capsys, ".", "--exclude", "models")[1]
+
+
+def test_a_configuration_can_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "strict.yml").write_text("ignore: [retained-graph]\n")
+    assert checked(capsys, ".", "--config", "strict.yml")[0] == 0
+    assert checked(capsys, ".", "--config", "nowhere.yml")[0] == 2
+
+
+def test_quiet_is_a_line_for_each_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = checked(capsys, ".", "--quiet")[1].strip().split("\n")
+    assert len(lines) == 2
+    assert lines[0].startswith("train.py:12:") and "PF101 retained-graph" in lines[0]
+
+
 def test_a_broken_file_is_named_and_the_others_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "old.py").write_text("import torch\nprint 'x'\n")
     _, out = checked(capsys, ".", "--format", "json")
