@@ -70,6 +70,41 @@ WORKERS = sa.Table(
 """When each worker was last heard of, in epoch seconds."""
 
 
+TURNS = sa.Table(
+    "preflight_turns",
+    _METADATA,
+    sa.Column("name", sa.String(100), primary_key=True),
+    sa.Column("taken", sa.Float, nullable=False),
+)
+"""When work that one process does for all was last begun, in epoch seconds."""
+
+
+class Turns:
+    """Who does what needs doing once, however many processes there are."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        _METADATA.create_all(engine)
+
+    def take(self, name: str, now: float, apart_seconds: float) -> bool:
+        """Take the turn, unless another process took it less than `apart_seconds` ago."""
+        with self._engine.begin() as connection:
+            changed = connection.execute(
+                sa.update(TURNS).where(TURNS.c.name == name, TURNS.c.taken <= now - apart_seconds).values(taken=now)
+            )
+            if changed.rowcount:
+                return True
+            if connection.execute(sa.select(TURNS.c.name).where(TURNS.c.name == name)).first() is not None:
+                return False
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(sa.insert(TURNS).values(name=name, taken=now))
+        except sa.exc.IntegrityError:
+            # Another process was the first.
+            return False
+        return True
+
+
 class Heartbeats:
     """Who is alive: the queue itself does not take over the jobs of a machine that is lost."""
 

@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 DELIVERY_AGE = timedelta(days=3)
 """GitHub redelivers nothing older."""
 PULL_AGE = timedelta(days=3)
+"""How far back the round at the start looks."""
+HOURLY_PULL_AGE = timedelta(hours=6)
+"""How far back the later rounds look: each pull request costs a request, and the rounds before have seen the older."""
 MOST_REVIEWS = 50
 """Reviews that one round may ask for, so that a long outage does not end in a burst."""
 
@@ -43,8 +46,11 @@ class Reconciler:
         self._clock = clock
         self._check_name = check_name
 
-    async def run(self) -> None:
-        """Look once. Trouble with one installation is logged and does not stop the others."""
+    async def run(self, pull_age: timedelta = PULL_AGE) -> None:
+        """Look once, at pull requests that changed within `pull_age`.
+
+        Trouble with one installation is logged and does not stop the others.
+        """
         try:
             asked = await self.redeliver()
             if asked:
@@ -52,7 +58,7 @@ class Reconciler:
             reviews = 0
             for installation in await self._github.installations():
                 try:
-                    reviews += await self._installation(installation, MOST_REVIEWS - reviews)
+                    reviews += await self._installation(installation, MOST_REVIEWS - reviews, pull_age)
                 except (gidgethub.GitHubException, InstallationGone, LimitedUntil, Unavailable) as error:
                     logger.warning("installation %d could not be looked through: %s", installation.id, error)
             if reviews:
@@ -77,7 +83,7 @@ class Reconciler:
             asked += 1
         return asked
 
-    async def _installation(self, installation: InstallationObject, most: int) -> int:
+    async def _installation(self, installation: InstallationObject, most: int, pull_age: timedelta) -> int:
         asked = 0
         for about in await self._github.repositories(installation.id):
             if asked >= most:
@@ -85,7 +91,7 @@ class Reconciler:
             key = _key(installation.id, about)
             repository = self._github.repository(key)
             for pull in await repository.open_pulls():
-                if asked >= most or not self._is_ours(pull, installation):
+                if asked >= most or not self._is_ours(pull, installation, pull_age):
                     continue
                 if await repository.check_runs(pull.head.sha, self._check_name, self._github.app_id):
                     continue
@@ -93,10 +99,10 @@ class Reconciler:
                 asked += 1
         return asked
 
-    def _is_ours(self, pull: PullRequest, installation: InstallationObject) -> bool:
+    def _is_ours(self, pull: PullRequest, installation: InstallationObject, pull_age: timedelta) -> bool:
         """Tell whether an event about this pull request should have come: those from before the installation wait for
         their next push."""
-        return pull.created_at > installation.created_at and _moment(pull.updated_at) > self._now() - PULL_AGE
+        return pull.created_at > installation.created_at and _moment(pull.updated_at) > self._now() - pull_age
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)

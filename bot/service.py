@@ -15,14 +15,14 @@ import aiohttp
 from aiohttp import web
 
 from bot.clock import Clock, SystemClock
-from bot.database import create_engine
+from bot.database import Turns, create_engine
 from bot.github.connection import GitHub
 from bot.github.egress import GitHubConnector
 from bot.handler import JobHandler
 from bot.intents import Intent
 from bot.jobs import Jobs
 from bot.metrics import Metrics
-from bot.reconciler import Reconciler
+from bot.reconciler import HOURLY_PULL_AGE, PULL_AGE, Reconciler
 from bot.remembered import Remembered
 from bot.reports.access import Access
 from bot.reports.explorer import Explorer
@@ -176,9 +176,11 @@ async def running(
         if settings.has_reports:
             report_pages(settings, session, github, reports, clock).add_to(application)
         await jobs.start()
-        keeper = None
+        keeper: asyncio.Task[None] | None = None
         if worker and settings.reconcile_on_start:
-            keeper = asyncio.create_task(_keep_up(reconciler, remembered, clock, settings.remembered_days))
+            keeper = asyncio.create_task(
+                _keep_up(reconciler, remembered, Turns(engine), clock, settings.remembered_days)
+            )
         try:
             yield Service(jobs, github, reconciler, application, watched)
         finally:
@@ -209,14 +211,18 @@ def report_pages(
     )
 
 
-async def _keep_up(reconciler: Reconciler, remembered: Remembered, clock: Clock, days: int) -> None:
+async def _keep_up(reconciler: Reconciler, remembered: Remembered, turns: Turns, clock: Clock, days: int) -> None:
+    """Look for what was missed: at every start, and then hourly in one process for all."""
+    apart, pull_age = 0.0, PULL_AGE
     while True:
         try:
             await remembered.forget_older(clock.now() - days * DAY_SECONDS)
-            await reconciler.run()
+            if await asyncio.to_thread(turns.take, "reconcile", clock.now(), apart):
+                await reconciler.run(pull_age)
         except Exception:
             # An hour later the next round tries again.
             logger.exception("reconciling failed")
+        apart, pull_age = 0.9 * RECONCILE_SECONDS, HOURLY_PULL_AGE
         await asyncio.sleep(RECONCILE_SECONDS)
 
 

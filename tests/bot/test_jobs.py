@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from pydantic import TypeAdapter
 
-from bot.database import CLAIM_SECONDS, Heartbeats, create_engine
+from bot.database import CLAIM_SECONDS, Heartbeats, Turns, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.intents import Intent, RepositoryKey, ReviewIntent
 from bot.jobs import LANES, Jobs
@@ -240,6 +240,18 @@ async def test_nothing_in_the_database_is_a_pickle(tmp_path: Path) -> None:
     assert b"portable_json" in stored
     assert b'"number":1' in stored
     assert b"gASV" not in stored, "a pickle in base64 begins like this"
+
+
+def test_what_one_process_does_for_all_is_done_once_in_its_time(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'turns.sqlite3'}"
+    one, other = Turns(create_engine(address)), Turns(create_engine(address))
+
+    assert one.take("reconcile", 1000.0, 3000.0)
+    assert not other.take("reconcile", 1001.0, 3000.0)
+    assert other.take("something else", 1001.0, 3000.0)
+    assert other.take("reconcile", 4000.0, 3000.0)
+    assert not one.take("reconcile", 4000.5, 3000.0)
+    assert one.take("reconcile", 4000.5, 0.0), "as at a start"
 
 
 def test_a_silent_worker_is_noticed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.intents import Intent, ReviewIntent
-from bot.reconciler import Reconciler
+from bot.reconciler import HOURLY_PULL_AGE, Reconciler
 from tests.bot.conftest import BUGGY, Bench
 
 
@@ -68,3 +68,15 @@ async def test_an_open_pull_request_without_a_check_gets_its_review(bench: Bench
 async def test_trouble_with_github_does_not_end_the_process(bench: Bench) -> None:
     bench.github.refuse_next(*["500"] * 6)
     await reconciler(bench, Store()).run()
+
+
+async def test_only_the_round_at_the_start_looks_far_back(bench: Bench) -> None:
+    bench.clock.time += 60
+    missed = bench.open({"train.py": BUGGY})
+    bench.clock.time += 7 * 3600
+    store = Store()
+
+    await reconciler(bench, store).run(HOURLY_PULL_AGE)
+    assert not store.accepted
+    await reconciler(bench, store).run()
+    assert [intent.number for _, intent in store.accepted if isinstance(intent, ReviewIntent)] == [missed.number]
