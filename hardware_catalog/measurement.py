@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from hardware_catalog.models import GIB
 
-SCHEMA = 1
+CHECK_NAME = "preflight-measure"
+"""The check run whose text carries a row."""
 LARGEST = 1024 * GIB
 """No device holds more: what claims to is no measurement."""
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hardware_catalog import GIB
-from hardware_catalog.measurement import Measurement, fenced
-
-CHECK_NAME = "preflight-measure"
+from hardware_catalog.measurement import CHECK_NAME, Measurement, fenced
 
 
 def head_of(environment: Mapping[str, str]) -> str:

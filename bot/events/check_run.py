@@ -1,4 +1,4 @@
-"""The buttons of a check: "Re-run", and those that the bot puts there itself."""
+"""The buttons of a check ("Re-run", and those that the bot puts there itself), and checks that measured a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from bot.events.desk import Desk
 from bot.events.payloads import CheckRunPayload
 from bot.intents import IgnoreIntent, RerunIntent, ReviewIntent, pull_number
 from bot.messages import IGNORE_ACTION, RERUN_ACTION
+from bot.review.measured import evidence_of
+from hardware_catalog.measurement import CHECK_NAME
 
 router = routing.Router()
 
@@ -32,6 +34,17 @@ async def press_button(event: sansio.Event, desk: Desk) -> None:
                 repository=payload.key, number=number, head_sha=payload.check_run.head_sha, login=payload.sender.login
             )
             await desk.accept(event.delivery_id, intent)
+
+
+@router.register("check_run", action="completed")
+async def take_measurement(event: sansio.Event, desk: Desk) -> None:
+    """Review again where a check of the repository's own has measured a run: all others cost nothing."""
+    payload = CheckRunPayload.read(event.data)
+    run = payload.check_run
+    if payload.key is None or run.name != CHECK_NAME:
+        return
+    if pull_number(run.external_id, payload.key.repository_id) is None and evidence_of((run,), run.head_sha):
+        await desk.accept(event.delivery_id, RerunIntent(repository=payload.key, head_sha=run.head_sha))
 
 
 async def _rerun(event: sansio.Event, desk: Desk, payload: CheckRunPayload) -> None:

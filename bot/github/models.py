@@ -93,6 +93,7 @@ class CheckOutput(GitHubObject):
     """What a check run shows."""
 
     title: str | None = None
+    text: str | None = None
     annotations_count: int = 0
 
 

@@ -179,6 +179,18 @@ class Repository:
         own = [run for run in runs if run.app is None or run.app.id == app_id]
         return sorted(own, key=lambda run: run.id, reverse=True)
 
+    async def check_runs_of_others(self, sha: str, name: str, app_id: int) -> list[CheckRun]:
+        """Return the latest completed check runs of one name that other Apps made on a commit, newest first.
+
+        One call: of one name there are few, and only the first page is read.
+        """
+        url = f"{self._root}/commits/{{ref}}/check-runs{{?check_name,status,per_page}}"
+        variables = {"ref": sha, "check_name": name, "status": "completed", "per_page": str(PAGE)}
+        answer = await self.client.getitem(url, variables)
+        runs = [CheckRun.model_validate(item) for item in answer["check_runs"]]
+        others = [run for run in runs if run.app is not None and run.app.id != app_id]
+        return sorted(others, key=lambda run: run.id, reverse=True)
+
     async def check_run(self, run_id: int) -> CheckRun:
         """Return a check run."""
         return CheckRun.model_validate(await self.client.getitem(f"{self._root}/check-runs/{run_id}"))

@@ -29,6 +29,7 @@ from bot.review.analysis import Analysis, AnalysisBroken, Analyst
 from bot.review.anchors import Anchors
 from bot.review.configuration import CONFIGURATION_PATHS, Configurations
 from bot.review.dismissals import consider
+from bot.review.measured import evidence_of, with_evidence
 from bot.review.proposal import Proposal, propose
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
@@ -36,6 +37,7 @@ from bot.review.stages import Analysed, Done, Loaded, Published
 from bot.steps import PutOff, StepFailed, Steps
 from engine.findings import ReviewReport
 from engine.settings import LoadedSettings, Settings
+from hardware_catalog.measurement import CHECK_NAME
 
 logger = logging.getLogger(__name__)
 
@@ -165,6 +167,11 @@ class ReviewPipeline:
             external_id=mark,
             runs=runs,
         )
+        evidence = None
+        if intent.force:
+            # A new head has no measurement yet; the one that comes asks for this review.
+            others = await repository.check_runs_of_others(pull.head.sha, CHECK_NAME, self.github.app_id)
+            evidence = evidence_of(others, pull.head.sha)
         paused = not intent.by_person and await self.remembered.paused_by(key, pull.number) is not None
         return Loaded(
             owner=repository.owner,
@@ -179,6 +186,7 @@ class ReviewPipeline:
             draft=bool(pull.draft),
             by_bot=pull.user is not None and pull.user.is_bot,
             paused=paused,
+            measured=evidence,
         )
 
     async def _present(self, repository: Repository, intent: ReviewIntent) -> PullRequest:
@@ -208,7 +216,7 @@ class ReviewPipeline:
             return Analysed(broken=str(error), text=_text(problems))
         dismissals = await self.remembered.dismissed(key, loaded.number)
         considered = consider(analysis.report, dismissals, settings)
-        report = considered.report
+        report = with_evidence(considered.report, loaded.measured)
         proposal = await self._proposed(repository, change, loaded.base_ref)
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from bot.messages import Skipped
+from bot.review.measured import Evidence
 from engine.findings import ReviewReport
 
 
@@ -30,6 +31,8 @@ class Loaded(_Stage):
     labels: tuple[str, ...] = ()
     draft: bool = False
     by_bot: bool = False
+    measured: Evidence | None = None
+    """What a check of the repository's own measured on this head."""
     paused: bool = False
 
 

@@ -305,7 +305,7 @@ class Documents(AccountDocuments):
             "completed_at": run.completed_at,
             "external_id": run.external_id,
             "check_suite": {"id": run.suite.id},
-            "app": self.app(),
+            "app": self._app_of(run),
             "pull_requests": self.pulls_of_commit(run.repository, run.head_sha),
             "output": {
                 "title": run.title,
@@ -315,6 +315,10 @@ class Documents(AccountDocuments):
                 "annotations_url": f"{url}/annotations",
             },
         }
+
+    def _app_of(self, run: CheckRun) -> Json:
+        own = self.app()
+        return {**own, "id": own["id"] + 1, "slug": run.by_other, "name": run.by_other} if run.by_other else own
 
     def annotation(self, run: CheckRun, annotation: Json) -> Json:
         optional = {name: annotation.get(name) for name in ("start_column", "end_column", "title", "raw_details")}

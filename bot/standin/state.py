@@ -96,6 +96,8 @@ class CheckRun:
     title: str | None = None
     summary: str | None = None
     text: str | None = None
+    by_other: str = ""
+    """Slug of another App that made it."""
     annotations: list[Json] = field(default_factory=list)
     actions: list[Json] = field(default_factory=list)
 

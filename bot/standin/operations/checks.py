@@ -104,14 +104,15 @@ def rerequest_run(request: Request) -> Answer:
 def list_for_ref(request: Request) -> Answer:
     github, sha = request.github, request.commit(request.parameters["ref"])
     runs = [run for run in github.checks if run.repository is request.repo and run.head_sha == sha]
-    if "app_id" in request.query and request.query["app_id"] != str(github.app.id):
-        runs = []
+    if "app_id" in request.query:
+        own = request.query["app_id"] == str(github.app.id)
+        runs = [run for run in runs if own and not run.by_other]
     if name := request.query.get("check_name"):
         runs = [run for run in runs if run.name == name]
     if status := request.query.get("status"):
         runs = [run for run in runs if run.status == status]
     if request.query.get("filter", "latest") == "latest":
-        latest = {run.name: run for run in runs}
+        latest = {(run.by_other, run.name): run for run in runs}
         runs = list(latest.values())
     runs.reverse()
     shown, headers = request.cut(runs)
