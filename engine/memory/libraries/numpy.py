@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
+import statistics
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,30 @@ _DTYPES = {
     "int8": "int8", "uint8": "uint8", "bool_": "bool", "double": "float64", "half": "float16", "single": "float32",
     "uint16": "int32", "uint32": "int64",
 }  # fmt: skip
+
+
+_SAME_NAME = (
+    "all any amax amin argmax argmin argsort bincount broadcast_to clip cov cross diag diff dot dstack "
+    "einsum fliplr flip flipud hstack isclose kron logical_and logical_not logical_or matmul maximum mean median "
+    "meshgrid minimum moveaxis ones_like outer ravel reshape roll rot90 round sign sort square squeeze stack std "
+    "sum swapaxes tensordot tile trace tril triu var vstack where zeros_like"
+)
+_OF_TORCH = {name: name for name in _SAME_NAME.split()} | {
+    "append": "cat",
+    "clip": "clamp",
+    "concatenate": "cat",
+    "degrees": "rad2deg",
+    "max": "amax",
+    "min": "amin",
+    "mod": "remainder",
+    "power": "pow",
+    "radians": "deg2rad",
+    "remainder": "remainder",
+    "repeat": "repeat_interleave",
+}
+"""Functions of numpy and the functions of torch that give an array of the same shape."""
+_OVER_SEVERAL = frozenset(("append", "concatenate", "dstack", "einsum", "hstack", "meshgrid", "stack", "vstack"))
+"""Those whose first argument is several arrays, or none."""
 
 
 def dtype_of(value: Any, fallback: str) -> Any:
@@ -92,6 +118,9 @@ class Array:
     def __int__(self) -> int:
         return int(self.tensor.item())
 
+    def __index__(self) -> int:
+        return int(self.tensor.item())
+
     def __bool__(self) -> bool:
         return bool(self.tensor)
 
@@ -125,6 +154,49 @@ def lifted(function: Any) -> Any:
         return lift(function(*[lower(arg) for arg in args], **{key: lower(value) for key, value in kwargs.items()}))
 
     return apply
+
+
+def _over_array(function: Any) -> Any:
+    """A tensor function over one array, or over the numbers of a list."""
+    over_arrays = lifted(function)
+
+    def apply(value: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(value, Unknown):
+            return value
+        return over_arrays(array(value) if isinstance(value, (list, tuple, int, float)) else value, *args, **kwargs)
+
+    return apply
+
+
+_OVER_ALL: dict[str, Any] = {
+    "all": all,
+    "any": any,
+    "argmax": lambda values: values.index(max(values)),
+    "argmin": lambda values: values.index(min(values)),
+    "max": max,
+    "median": statistics.median,
+    "min": min,
+}
+"""Reductions over all elements, for arrays whose numbers are known."""
+
+
+def _reduction(name: str, function: Any) -> Any:
+    over_array = _over_array(function)
+
+    def apply(value: Any, *args: Any, **kwargs: Any) -> Any:
+        given = array(value) if isinstance(value, (list, tuple)) else value
+        known = getattr(lower(given), "values", None)
+        if not known or args or kwargs:
+            return over_array(given, *args, **kwargs)
+        found = _OVER_ALL[name](known)
+        return found if isinstance(found, bool) else (Whole(found) if isinstance(found, int) else Scalar(found))
+
+    return apply
+
+
+def _running(function: Any, value: Any, dim: int | None = None) -> Any:
+    """`np.cumsum` and `np.cumprod`: over all elements where no axis is named."""
+    return function(value, dim) if dim is not None else function(value.reshape(-1), 0)
 
 
 def _binary(name: str) -> Any:
@@ -230,6 +302,16 @@ def array(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     return Array(made)
 
 
+def _at_least(dimensions: int, value: Any) -> Any:
+    """`np.atleast_1d` and its kin."""
+    made = array([value] if isinstance(value, (int, float)) else value)
+    if isinstance(made, Unknown):
+        return made
+    while len(made.shape) < dimensions:
+        made = Array(made.tensor.unsqueeze(0))
+    return made
+
+
 def _arange(*bounds: Any, dtype: Any = None) -> Array:
     return Array(
         namespace("torch.arange")(*bounds)
@@ -290,32 +372,16 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
             members[name] = _creator(name)
         for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "floor", "ceil", "log2", "log10"):
             members[name] = _scalar_or_array(getattr(math, name), name)
-        for name in (
-            "sum",
-            "mean",
-            "std",
-            "clip",
-            "cumprod",
-            "cumsum",
-            "stack",
-            "argmax",
-            "argsort",
-            "where",
-            "maximum",
-            "minimum",
-            "outer",
-            "einsum",
-        ):
-            target = namespace(f"torch.{name}") or namespace(f"torch.{ {'clip': 'clamp'}.get(name, name) }")
-            if target is not None:
-                members[name] = lifted(target)
-        for name, target in (
-            ("concatenate", "cat"),
-            ("zeros_like", "zeros_like"),
-            ("ones_like", "ones_like"),
-            ("append", "cat"),
-        ):
-            members[name] = lifted(namespace(f"torch.{target}"))
+        for name, target in _OF_TORCH.items():
+            found = namespace(f"torch.{target}")
+            if found is not None:
+                members[name] = lifted(found) if name in _OVER_SEVERAL else _over_array(found)
+        for name in _OVER_ALL:
+            members[name] = _reduction(name, namespace(f"torch.{_OF_TORCH[name]}"))
+        for name in ("cumsum", "cumprod"):
+            members[name] = _over_array(functools.partial(_running, namespace(f"torch.{name}")))
+        for dimensions in (1, 2, 3):
+            members[f"atleast_{dimensions}d"] = functools.partial(_at_least, dimensions)
         members.update(
             array=array,
             asarray=array,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.memory.program.unknown import Unknown
+from engine.memory.program.unknown import NEWEST, Unknown
 
 
 class Namespace:
@@ -64,5 +64,5 @@ class Namespace:
         if name in self._preflight_members:
             return self._preflight_members[name]
         if name == "__version__":
-            return "9999.0"
+            return NEWEST
         raise AttributeError(name)

@@ -13,13 +13,12 @@ import random
 import tomllib
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.memory.program.attributes import plain_name, read
+from engine.memory.program.attributes import read
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
-from engine.memory.program.files import project_path
-from engine.memory.program.namespaces import Namespace
 from engine.memory.program.operators import BY_NAME
+from engine.memory.program.stdlib_importing import make_importlib, make_pkgutil
 from engine.memory.program.stdlib_introspection import make_dataclasses, make_functools, make_inspect, make_typing
 from engine.memory.program.stdlib_paths import make_os, make_os_path, make_pathlib
 from engine.memory.program.unknown import Unknown
@@ -55,7 +54,28 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _logging(interpreter: Interpreter) -> dict[str, Any]:
-    logger = Silent()
+    class SilentLogger(Silent):
+        level = 20
+        name = "root"
+        propagate = True
+        manager = SimpleNamespace(loggerDict={})
+
+        def __init__(self) -> None:
+            self.handlers: list[Any] = []
+
+        def getEffectiveLevel(self) -> int:
+            return self.level
+
+        def isEnabledFor(self, level: Any) -> bool:
+            return False
+
+        def getChild(self, suffix: str) -> SilentLogger:
+            return self
+
+        def hasHandlers(self) -> bool:
+            return True
+
+    logger = SilentLogger()
 
     class Handler(Silent):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -356,54 +376,14 @@ def _configparser(interpreter: Interpreter) -> dict[str, Any]:
     }
 
 
-def _importlib(interpreter: Interpreter) -> dict[str, Any]:
-    def import_module(name: Any, package: Any = None) -> Any:
-        if not isinstance(name, str):
-            return Unknown("a module whose name is not known")
-        name = plain_name(name)
-        level = len(name) - len(name.lstrip("."))
-        if level and isinstance(package, str):
-            base = package.split(".")
-            name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
-        return interpreter.import_module(name, interpreter.place()[0], True, whole=True)
+class VersionInfo(NamedTuple):
+    """``sys.version_info``."""
 
-    def find_spec(name: str, *args: Any) -> Any:
-        try:
-            return (
-                SimpleNamespace(name=name)
-                if interpreter.find(plain_name(name), interpreter.place()[0]) is not None
-                else None
-            )
-        except Exception:
-            return None
-
-    def spec_from_file_location(name: Any, location: Any = None, **kwargs: Any) -> Any:
-        path = project_path(interpreter, location)
-        if not isinstance(name, str) or not interpreter.project.exists(path):
-            return None
-        # The file runs when its module is made: what a program does with the loader in between shows nothing.
-        return SimpleNamespace(name=plain_name(name), origin=path, loader=SimpleNamespace(exec_module=_nothing))
-
-    def module_from_spec(spec: Any) -> Any:
-        if isinstance(spec, Unknown) or spec is None:
-            return Unknown("a module whose file is not known")
-        return interpreter.load_path(spec.origin, spec.name)
-
-    return {
-        "import_module": import_module,
-        "util": Namespace(
-            "importlib.util",
-            {
-                "find_spec": find_spec,
-                "spec_from_file_location": spec_from_file_location,
-                "module_from_spec": module_from_spec,
-            },
-        ),
-        "metadata": Namespace(
-            "importlib.metadata", {"version": lambda name: "9999.0", "PackageNotFoundError": ImportError}
-        ),
-        "reload": lambda module: module,
-    }
+    major: int
+    minor: int
+    micro: int
+    releaselevel: str
+    serial: int
 
 
 def _sys(interpreter: Interpreter) -> dict[str, Any]:
@@ -420,7 +400,7 @@ def _sys(interpreter: Interpreter) -> dict[str, Any]:
         "stdin": Silent(),
         "maxsize": 2**63 - 1,
         "platform": "linux",
-        "version_info": (3, 11, 0, "final", 0),
+        "version_info": VersionInfo(3, 11, 0, "final", 0),
         "version": "3.11.0",
         "executable": "python",
         "getsizeof": lambda *args: 64,
@@ -475,9 +455,10 @@ MODELS: dict[str, Callable[[Interpreter], dict[str, Any]]] = {
     "tomllib": _tomllib,
     "tomli": _tomllib,
     "configparser": _configparser,
-    "importlib": _importlib,
-    "importlib.util": lambda i: _importlib(i)["util"].special("__dict__"),
-    "importlib.metadata": lambda i: _importlib(i)["metadata"].special("__dict__"),
+    "importlib": make_importlib,
+    "pkgutil": make_pkgutil,
+    "importlib.util": lambda i: make_importlib(i)["util"].special("__dict__"),
+    "importlib.metadata": lambda i: make_importlib(i)["metadata"].special("__dict__"),
     "sys": _sys,
     "io": _io,
     "os": make_os,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+NEWEST = "9999.0"
+"""The version of what is not modelled: programs that ask want to know whether it is new enough."""
+
 
 class Unknown:
     """Result of anything that is not modelled. Branches on it are not taken; iterating it yields one Unknown."""
@@ -16,6 +19,8 @@ class Unknown:
         object.__setattr__(self, "reason", reason)
 
     def __getattr__(self, name: str) -> object:
+        if name == "__version__":
+            return NEWEST
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         return self

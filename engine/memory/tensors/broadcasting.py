@@ -9,8 +9,9 @@ from typing import Any
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.dtypes import DType, promote
+from engine.memory.tensors.layout import elementwise_strides
 from engine.memory.tensors.storage import Size, Storage, TensorError
-from engine.memory.tensors.tensor import Tensor, UnknownInt, dense_strides, like, new
+from engine.memory.tensors.tensor import Tensor, UnknownInt, like, new
 
 KNOWN = 256  # elements up to which data of constant tensors is computed along
 
@@ -58,16 +59,12 @@ def result_type(a: Any, b: Any) -> DType:
     return dtypes.int64 if kind == 0 else a.dtype
 
 
-def out_strides(shape: Size, a: Tensor, b: Any) -> tuple[int, ...] | None:
-    """Strides TensorIterator gives the result: those of the first operand of the full shape."""
-    if a.strides is None and (not isinstance(b, Tensor) or b.strides is None):
+def out_strides(shape: Size, *operands: Any) -> tuple[int, ...] | None:
+    """Strides of the result of an element-wise operator over tensors (and numbers, which say nothing)."""
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    if all(t.strides is None for t in tensors):
         return None
-    for t in (a, b):
-        if isinstance(t, Tensor) and t.shape == shape:
-            if t.strides is None:
-                return None
-            return dense_strides(shape, t.strides)
-    return None
+    return elementwise_strides(shape, [(t.shape, t.strides) for t in tensors])
 
 
 def binary(a: Any, b: Any, dtype: DType | None = None) -> Tensor:

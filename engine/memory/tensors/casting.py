@@ -13,9 +13,10 @@ from engine.memory.tensors.broadcasting import (
     result_type,
 )
 from engine.memory.tensors.dtypes import DType, promote
+from engine.memory.tensors.layout import dense_strides, is_row_major
 from engine.memory.tensors.registry import TORCH, both
 from engine.memory.tensors.storage import Size, Storage, device_kind
-from engine.memory.tensors.tensor import Tensor, dense_strides, is_row_major, like, new
+from engine.memory.tensors.tensor import Tensor, like, new
 
 # ------------------------------------------------------------------------------------------------ casts and copies
 

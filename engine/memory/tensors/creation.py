@@ -11,10 +11,11 @@ from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import KNOWN
 from engine.memory.tensors.casting import convert
 from engine.memory.tensors.dtypes import DType
+from engine.memory.tensors.layout import dense_strides
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, function
 from engine.memory.tensors.shaping import dims
 from engine.memory.tensors.storage import Size, device_kind
-from engine.memory.tensors.tensor import Tensor, dense_strides, new
+from engine.memory.tensors.tensor import Tensor, new
 
 
 def _finish(x: Tensor, requires_grad: bool) -> Tensor:

@@ -16,6 +16,7 @@ from engine.memory.tensors.broadcasting import (
     has_values,
     known,
     needs,
+    out_strides,
     position,
     result_constant,
     result_type,
@@ -28,7 +29,8 @@ from engine.memory.tensors.casting import (
 )
 from engine.memory.tensors.dtypes import DType, promote
 from engine.memory.tensors.registry import TORCH, alias, both, function
-from engine.memory.tensors.tensor import Tensor, dense_strides, like, new
+from engine.memory.tensors.storage import Size
+from engine.memory.tensors.tensor import Tensor, like, new
 
 # ------------------------------------------------------------------------------------------------ binary operators
 
@@ -331,12 +333,7 @@ def where(condition: Tensor, a: Any = None, b: Any = None, *, out: Any = None) -
     for t in (a, b):
         if isinstance(t, Tensor):
             shape = broadcast(shape, t.shape)
-    strides = None
-    for t in (condition, a, b):
-        if isinstance(t, Tensor) and t.shape == shape:
-            strides = dense_strides(shape, t.strides)
-            break
-    result = new(shape, dtype, condition.storage.device, strides)
+    result = new(shape, dtype, condition.storage.device, out_strides(Size(shape), condition, a, b))
     if machine.current.grad_enabled and (needs(a) or needs(b)):
         record(result, (tensor_or_none(a), tensor_or_none(b)), _where_backward, (condition,))
     return result
@@ -433,9 +430,9 @@ def lerp(a: Tensor, b: Tensor, weight: Any, *, out: Any = None) -> Tensor:
 
 @both
 def addcmul(x: Tensor, a: Tensor, b: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    result = new(
-        broadcast(x.shape, broadcast(a.shape, b.shape)), promote(x.dtype, promote(a.dtype, b.dtype)), x.storage.device
-    )
+    shape = broadcast(x.shape, broadcast(a.shape, b.shape))
+    dtype = promote(x.dtype, promote(a.dtype, b.dtype))
+    result = new(shape, dtype, x.storage.device, out_strides(shape, x, a, b))
     if machine.current.grad_enabled and (needs(x) or needs(a) or needs(b)):
         record(result, (x, a, b), _addcmul_backward, (a if needs(b) else None, b if needs(a) else None))
     return result

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Leaf, Node, RemovableHandle, edge_of, run
 from engine.memory.tensors.dtypes import DType
+from engine.memory.tensors.layout import dense_strides, is_dense, is_row_major
 from engine.memory.tensors.storage import Device, Size, Storage, TensorError, contiguous_strides, device_of
 
 NO_STORAGE = Storage(0, "cpu")
@@ -168,7 +168,7 @@ class Tensor:
 
     def is_dense(self) -> bool:
         """Non-overlapping and dense: some order of the dimensions makes it contiguous."""
-        return self.strides is None or dense_strides(self.shape, self.strides) == self.strides
+        return self.strides is None or is_dense(self.shape, self.strides)
 
     # ------------------------------------------------------------------------------------------ device
 
@@ -414,42 +414,6 @@ def like(x: Tensor, dtype: DType | None = None) -> Tensor:
 
 def ones_like_raw(x: Tensor) -> Tensor:
     return like(x)
-
-
-def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    step = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
-
-
-def dense_strides(shape: Sequence[int], strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Strides of a dense tensor in the same order of dimensions (None: row-major), as TensorIterator chooses them."""
-    if strides is None:
-        return None
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] > 1 else 0, d))
-    order = [d for d in order if shape[d] > 1]
-    if any(strides[d] == 0 for d in order):
-        # Expanded dimensions keep their place relative to the others.
-        order = [d for d in range(len(shape)) if shape[d] > 1]
-        real = [d for d in order if strides[d] != 0]
-        if all(strides[a] >= strides[b] for a, b in pairwise(real)):
-            return None
-        order = sorted(order, key=lambda d: -strides[d] if strides[d] else -(1 << 60))
-    if order == sorted(order):
-        return None
-    out = [0] * len(shape)
-    step = 1
-    for d in reversed(order):
-        out[d] = step
-        step *= shape[d]
-    for d in range(len(shape)):
-        if shape[d] <= 1:
-            out[d] = max((out[e] * shape[e] for e in range(d + 1, len(shape)) if shape[e] > 1), default=1)
-    return tuple(out)
 
 
 def nest(flat: list[Any], shape: Sequence[int]) -> Any:

@@ -218,3 +218,68 @@ class Net(nn.Module, PyTorchModelHubMixin, repo_url="https://example.org", tags=
 model = Net(16).cuda()
 """
     assert allocated(follow(model, "2, 16, 16")) > 0
+
+
+def test_a_matrix_before_a_batch_gives_a_result_of_its_own_in_row_order() -> None:
+    """`weight @ x.transpose(1, 2)` is copied, so what is turned back from it is not contiguous: `reshape` copies."""
+    projection = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(256, 64))
+    def forward(self, x):
+        product = self.weight @ x.transpose(1, 2)
+        assert product.is_contiguous() and not product.transpose(1, 2).is_contiguous()
+        before = torch.cuda.memory_allocated()
+        copied = product.transpose(1, 2).reshape(-1)
+        assert torch.cuda.memory_allocated() - before == 8 * 512 * 256 * 4
+        return copied
+model = Net().cuda()
+"""
+    assert follow(projection, "8, 512, 64").model.parameters == 256 * 64
+    assert allocated(follow(projection, "8, 512, 64")) > 0
+
+
+def test_packages_that_load_every_module_of_a_folder() -> None:
+    files = {
+        "zoo/__init__.py": "import pkgutil, importlib\nMODELS = {}\n"
+        "for finder, name, is_package in pkgutil.iter_modules(__path__):\n"
+        "    importlib.import_module(f'{__name__}.{name}')\n"
+        "for info in pkgutil.walk_packages(__path__, __name__ + '.'):\n"
+        "    assert info.name in ('zoo.wide', 'zoo.deep', 'zoo.deep.inner'), info.name\n",
+        "zoo/wide.py": "from torch import nn\nfrom zoo import MODELS\nMODELS['wide'] = lambda: nn.Linear(16, 64)\n",
+        "zoo/deep/__init__.py": "from zoo import MODELS\n",
+        "zoo/deep/inner.py": "DEPTH = 3\n",
+    }
+    report = follow("import zoo\nmodel = zoo.MODELS['wide']().cuda()\n", "4, 16", files)
+    assert report.model.parameters == 16 * 64 + 64
+
+
+def test_small_numpy_computations_give_their_numbers() -> None:
+    model = """
+import sys, logging, numpy as np
+assert sys.version_info.major == 3 and sys.version_info >= (3, 9)
+assert "torch" not in logging.root.manager.loggerDict
+kernel = np.atleast_1d(3)
+padding = tuple(int(p) for p in (kernel - 1) / 2 * np.atleast_1d(1))
+widths = np.cumsum([8, 8, 16])
+assert not np.any(kernel % 2 == 0) and np.argmax([1, 5, 2]) == 1
+model = nn.Sequential(
+    nn.Conv1d(int(np.max([3, 8])), int(widths[-1]), 3, padding=padding), nn.Linear(int(np.mean([14, 18])), 4)
+).cuda()
+"""
+    assert follow(model, "2, 8, 16").model.parameters == 8 * 32 * 3 + 32 + 16 * 4 + 4
+
+
+def test_losses_that_inherit_from_torchs_base_class() -> None:
+    model = """
+from torch.nn.modules.loss import _Loss
+class Dice(_Loss):
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction=reduction)
+        assert nn.CrossEntropyLoss().reduction == "mean" and not nn.ReLU().inplace
+    def forward(self, x):
+        return x.mean() if self.reduction == "mean" else x
+model = nn.Sequential(nn.Linear(16, 16), Dice()).cuda()
+"""
+    assert follow(model, "4, 16").model.parameters == 16 * 16 + 16

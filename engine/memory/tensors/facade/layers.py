@@ -7,7 +7,7 @@ from typing import Any
 from engine.memory.tensors.facade.device import sdpa_kernel
 from engine.memory.tensors.facade.differentiation import functional_call
 from engine.memory.tensors.facade.inert import Namespace, namespace_of
-from engine.memory.tensors.nn import functions, layers, module, parallel, recurrent, transformer
+from engine.memory.tensors.nn import functional_layers, functions, layers, module, parallel, recurrent, transformer
 from engine.memory.tensors.registry import FUNCTIONAL
 from engine.memory.tensors.tensor import Parameter
 
@@ -81,7 +81,8 @@ def networks() -> Namespace:
                     "_ConvNd": layers._Conv,
                     "_ConvTransposeNd": layers._ConvTranspose,
                     "_NormBase": layers._BatchNorm,
-                    "_Loss": module.Module,
+                    "_Loss": functional_layers.Loss,
+                    "_WeightedLoss": functional_layers.WeightedLoss,
                     "_DropoutNd": module.Module,
                     "_InstanceNorm": layers._InstanceNorm,
                 },

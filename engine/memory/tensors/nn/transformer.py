@@ -8,7 +8,8 @@ from typing import Any
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.dtypes import DType
 from engine.memory.tensors.linear_algebra import baddbmm, bmm
-from engine.memory.tensors.nn.layers import MODULES, LayerNorm, Linear, weight_of
+from engine.memory.tensors.nn.functional_layers import FUNCTIONS_AS_MODULES
+from engine.memory.tensors.nn.layers import LayerNorm, Linear, weight_of
 from engine.memory.tensors.nn.module import Module, ModuleList
 from engine.memory.tensors.pointwise import mul
 from engine.memory.tensors.reduction import softmax
@@ -174,12 +175,15 @@ class TransformerEncoderLayer(Module):
             d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
         )
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = MODULES["Dropout"](dropout)
+        self.dropout = FUNCTIONS_AS_MODULES["Dropout"](dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
         self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
         self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
-        self.dropout1, self.dropout2 = MODULES["Dropout"](dropout), MODULES["Dropout"](dropout)
+        self.dropout1, self.dropout2 = (
+            FUNCTIONS_AS_MODULES["Dropout"](dropout),
+            FUNCTIONS_AS_MODULES["Dropout"](dropout),
+        )
         self.activation = _activation(activation)
 
     # Subclasses that write their own forward call the two halves by the names that torch gives them.
@@ -227,12 +231,12 @@ class TransformerDecoderLayer(Module):
             d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
         )
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = MODULES["Dropout"](dropout)
+        self.dropout = FUNCTIONS_AS_MODULES["Dropout"](dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
         for i in (1, 2, 3):
             setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype))
-            setattr(self, f"dropout{i}", MODULES["Dropout"](dropout))
+            setattr(self, f"dropout{i}", FUNCTIONS_AS_MODULES["Dropout"](dropout))
         self.activation = _activation(activation)
 
     def forward(
