@@ -37,7 +37,7 @@ from pydantic import BaseModel, ValidationError
 from bot.database import Heartbeats
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.intake import Intake
-from bot.intents import INTENT, Intent
+from bot.intents import INTENT, Intent, ReviewIntent
 from bot.steps import Handler, PutOff, Result, StepFailed
 
 logger = logging.getLogger(__name__)
@@ -137,6 +137,11 @@ async def _handle(intent: dict[str, Any]) -> str:
         logger.warning("job %s is of a kind that this release does not know; it is left to a newer one", job_id)
         return await _apart(_again(job_id, intent, AGAIN_SECONDS, reason))
     try:
+        if isinstance(known, ReviewIntent) and not known.force and known.begun is None:
+            # Recorded, so that a job that was begun is also ended.
+            overtaken = await DBOS.run_step_async({"name": "look-behind"}, _is_followed, known.partition)
+            if overtaken:
+                return "left to a later job"
         return await _handlers[-1].handle(job_id, known, DurableSteps())
     except PutOff as reason:
         logger.warning("job %s is %s", job_id, reason)
@@ -145,6 +150,22 @@ async def _handle(intent: dict[str, Any]) -> str:
     except (error.DBOSUnexpectedStepError, RecordedOtherwise) as reason:
         logger.warning("job %s was begun by another release: it begins again", job_id)
         return await _apart(_again(job_id, intent, 0.0, reason))
+
+
+async def _is_followed(partition: str) -> bool:
+    """Tell whether a further review of the same pull request waits: it will read whatever this one would.
+
+    Of a burst of pushes only the last is worth GitHub's and our time.
+    """
+    waiting = await DBOS.list_workflows_async(
+        status=["ENQUEUED", "DELAYED"],
+        queue_name=QUEUE,
+        user=partition,
+        limit=1,
+        load_input=False,
+        load_output=False,
+    )
+    return bool(waiting)
 
 
 async def _again(job_id: str, intent: dict[str, Any], delay_seconds: float, reason: Exception) -> str:
@@ -264,6 +285,9 @@ class Jobs:
             "app_version": APPLICATION_VERSION,
             "queue_partition_key": _lane(accepted.intent, self._lanes),
         }
+        if isinstance(accepted.intent, ReviewIntent):
+            # A field of the library's that can be asked for: see `_is_followed`.
+            options["authenticated_user"] = accepted.intent.partition
         if accepted.delay_seconds > 0:
             options["delay_seconds"] = accepted.delay_seconds
         self._client.enqueue_in_transaction(connection, options, accepted.intent.model_dump(mode="json"))

@@ -22,9 +22,9 @@ from bot.steps import StepFailed, Steps
 KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")
 
 
-def review(number: int, installation: int = 1) -> ReviewIntent:
+def review(number: int, installation: int = 1, *, force: bool = False) -> ReviewIntent:
     key = KEY.model_copy(update={"installation_id": installation})
-    return ReviewIntent(repository=key, number=number, reason="test")
+    return ReviewIntent(repository=key, number=number, reason="test", force=force)
 
 
 class Audit(ReviewIntent):
@@ -91,7 +91,7 @@ async def test_a_job_is_done_once_however_often_it_is_stored(tmp_path: Path) -> 
     async with queue(tmp_path, worker) as jobs:
         for _ in range(3):
             await jobs.accept("once", review(1))
-        await jobs.accept("other", review(1))
+        await jobs.accept("other", review(2))
         await ended(worker, 2)
 
         assert sorted(worker.begun) == ["once", "other"]
@@ -104,11 +104,32 @@ async def test_jobs_of_one_pull_request_never_run_at_the_same_time(tmp_path: Pat
     worker = Worker()
     async with queue(tmp_path, worker) as jobs:
         for number in range(4):
-            await jobs.accept(f"a{number}", review(1))
-            await jobs.accept(f"b{number}", review(2))
+            await jobs.accept(f"a{number}", review(1, force=True))
+            await jobs.accept(f"b{number}", review(2, force=True))
         await ended(worker, 8)
 
     assert worker.most_at_once == 1
+
+
+async def test_of_a_burst_of_pushes_only_the_last_is_reviewed(tmp_path: Path) -> None:
+    worker = Worker()
+    worker.gate.clear()
+    async with queue(tmp_path, worker) as jobs:
+        await jobs.accept("running", review(1))
+        async with asyncio.timeout(60):
+            while not worker.begun:
+                await asyncio.sleep(0.02)
+        for number in range(20):
+            await jobs.accept(f"push {number:02}", review(1))
+        await jobs.accept("asked for", review(2, force=True))
+        await jobs.accept("pushed after that", review(2))
+        worker.gate.set()
+        await ended(worker, 4)
+
+        assert sorted(worker.ended) == ["asked for", "push 19", "pushed after that", "running"]
+        async with asyncio.timeout(60):
+            while await jobs.waiting():
+                await asyncio.sleep(0.02)
 
 
 async def test_a_job_ages_while_it_waits_for_a_worker_and_not_behind_its_own_pull_request(tmp_path: Path) -> None:
