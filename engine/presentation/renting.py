@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from engine.findings import EstimateReport
 from engine.presentation.markdown import code_span, escape
-from hardware_catalog import Gpu, Rental, cheapest_that, usable_bytes
+from hardware_catalog import Gpu, Rental, bf16_tflops, cheapest_that, memory_bandwidth_gb_s, usable_bytes
+
+LEAST_DOLLARS = 0.01
+"""Difference of an hour's rent below which there is none to speak of."""
 
 Words = Callable[[str], str]
 """Makes a text fit for where it is shown."""
@@ -19,7 +22,7 @@ def rent_in_words(
     if base is None or base.memory is None or head.memory is None:
         return ""
     was, now = cheapest_for(base), cheapest_for(head)
-    if was is None or (now is not None and now.gpu == was.gpu and now.usd_per_hour == was.usd_per_hour):
+    if was is None or (now is not None and abs(now.usd_per_hour - was.usd_per_hour) < LEAST_DOLLARS):
         return ""
 
     def offer(rental: Rental) -> str:
@@ -32,7 +35,21 @@ def rent_in_words(
     share = f" ({difference / was.usd_per_hour:+.0%})".replace("%", " %")
     verb = "costs" if difference > 0 else "saves"
     told = f"This change {verb} {text(f'${abs(difference):,.2f}')} an hour{share}"
-    return f"{told}: the cheapest device for rent that surely holds the run goes from {offer(was)} to {offer(now)}."
+    speed = _speed(was.gpu, now.gpu)
+    return (
+        f"{told}: the cheapest device for rent that surely holds the run goes from {offer(was)} to {offer(now)}{speed}."
+    )
+
+
+def _speed(was: Gpu, now: Gpu) -> str:
+    """How the second device compares in what bounds a step's time; empty where a figure is not published."""
+    rates, widths = (bf16_tflops(was), bf16_tflops(now)), (memory_bandwidth_gb_s(was), memory_bandwidth_gb_s(now))
+    told = [
+        f"{after / before:.1f} times the {what}"
+        for (before, after), what in ((rates, "16-bit rate"), (widths, "memory bandwidth"))
+        if before and after
+    ]
+    return f", with {' and '.join(told)}" if told and was != now else ""
 
 
 def cheapest_for(report: EstimateReport) -> Rental | None:

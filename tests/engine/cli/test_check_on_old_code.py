@@ -90,6 +90,21 @@ class TestSince:
         found = names(run("check", "--since", "HEAD", "--format", "json").out)
         assert [name for name, _ in found] == ["missing-zero-grad"]
 
+    @pytest.mark.parametrize("known_to_git", [True, False])
+    def test_a_moved_file_is_not_new(self, work: Path, git: Git, run: Run, known_to_git: bool) -> None:
+        if known_to_git:
+            git("mv", "train.py", "fine tune.py")
+        else:
+            (work / "train.py").rename(work / "fine tune.py")
+        assert names(run("check", "--since", "HEAD", "--format", "json").out) == []
+
+    def test_fixes_are_made_of_what_is_new_alone(self, work: Path, git: Git, run: Run) -> None:
+        before = (work / "train.py").read_text()
+        (work / "new.py").write_text(before)
+        assert run("check", "--since", "HEAD", "--fix").code == 0
+        assert "loss.detach()" in (work / "new.py").read_text()
+        assert (work / "train.py").read_text() == before
+
     def test_ignored_files_and_other_paths_are_left_out(self, work: Path, git: Git, run: Run) -> None:
         (work / ".gitignore").write_text("scratch.py\n")
         for name in ("scratch.py", "other.py"):
