@@ -19,6 +19,7 @@ from bot.database import Turns, create_engine
 from bot.github.connection import GitHub
 from bot.github.egress import GitHubConnector
 from bot.handler import JobHandler
+from bot.hub import Hub
 from bot.intents import Intent
 from bot.jobs import Jobs
 from bot.metrics import Metrics
@@ -123,7 +124,10 @@ async def running(
     clock = clock or SystemClock()
     metrics = Metrics()
     connector = GitHubConnector((settings.github_api_url, settings.graphql_url, settings.web_url))
-    async with aiohttp.ClientSession(connector=connector, trust_env=True) as session:
+    async with (
+        aiohttp.ClientSession(connector=connector, trust_env=True) as session,
+        _model_hub(settings.hub_url, clock) as hub,
+    ):
         github = GitHub(
             session,
             app_id=settings.app_id,
@@ -145,7 +149,7 @@ async def running(
         reports = ReportStore(engine, retention_days=settings.report_days)
         pipeline = ReviewPipeline(
             github,
-            analyst or ProcessAnalyst(limits, results=results, details=settings.has_reports),
+            analyst or ProcessAnalyst(limits, hub=hub, results=results, details=settings.has_reports),
             configurations,
             remembered,
             clock,
@@ -209,6 +213,16 @@ def report_pages(
         clock=clock,
         web_url=settings.web_url,
     )
+
+
+@asynccontextmanager
+async def _model_hub(url: str, clock: Clock) -> AsyncIterator[Hub | None]:
+    """The hub that the operator names, through a session of its own that reaches nothing else and sends no token."""
+    if not url:
+        yield None
+        return
+    async with aiohttp.ClientSession(connector=GitHubConnector((url,)), trust_env=True) as session:
+        yield Hub(session, url, clock)
 
 
 async def _keep_up(reconciler: Reconciler, remembered: Remembered, turns: Turns, clock: Clock, days: int) -> None:

@@ -70,6 +70,9 @@ class Settings(BaseModel):
     """A worker that has not been heard of for this long is taken for lost, and its jobs are taken over."""
     reconcile_on_start: bool = True
     """Looks at the start for deliveries that were missed."""
+    hub_url: str = ""
+    """Hub of models that is asked for the `config.json` of models which the catalogue does not have, such as
+    https://huggingface.co; empty: nobody is asked. The names asked for stand in the code under review."""
     remembered_days: Annotated[int, Field(ge=1)] = 365
     """How long what people dismissed and paused is kept."""
     log_level: str = "INFO"

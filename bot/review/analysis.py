@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.github.models import ChangedFile
+from bot.hub import ModelHub
 from bot.review.exchange import Content, Details, Estimate, Request, Reviewed
 from bot.review.reading import Sides
 from bot.review.results import ResultFolders
@@ -93,6 +95,8 @@ class Analyst(Protocol):
 class _Outcome:
     answer: str | None
     reason: str = ""
+    wanted: tuple[str, ...] = ()
+    """Names of models whose configuration was not known."""
 
     @property
     def report(self) -> ReviewReport | None:
@@ -174,9 +178,11 @@ class ProcessAnalyst:
         module: str = "bot.review.analyst",
         results: ResultFolders | None = None,
         details: bool = False,
+        hub: ModelHub | None = None,
     ) -> None:
         """`module` is what each process runs; `results` is where they keep what they found; with `details` a review
         comes with what its report page shows."""
+        self._hub = hub
         self._limits = limits
         self._details = details
         self._results = results
@@ -194,7 +200,7 @@ class ProcessAnalyst:
             folder = str(await asyncio.to_thread(self._results.of, sides.repository))
         material = _Material.of(sides, changed, settings, folder)
         whole = material.request(self._limits)
-        outcome = await self._run(whole.model_copy(update={"details": self._details}), self._limits)
+        outcome = await self._informed(whole.model_copy(update={"details": self._details}))
         if outcome.answer is not None and self._details:
             reviewed = Reviewed.model_validate_json(outcome.answer)
             return Analysis(reviewed.report, details=reviewed.details)
@@ -273,7 +279,7 @@ class ProcessAnalyst:
         """See `Analyst.estimate`."""
         request = _Material.of(sides, changed, settings).request(self._limits)
         asked = {"task": "estimate", "gpus": tuple(gpus), "overrides": dict(overrides)}
-        outcome = await self._run(request.model_copy(update=asked), self._limits)
+        outcome = await self._informed(request.model_copy(update=asked))
         if outcome.answer is None:
             raise AnalysisBroken(outcome.reason)
         return Estimate.model_validate_json(outcome.answer)
@@ -296,6 +302,19 @@ class ProcessAnalyst:
         if outcome.answer is None:
             raise AnalysisBroken(outcome.reason)
         return Exploration.model_validate_json(outcome.answer)
+
+    async def _informed(self, request: Request) -> _Outcome:
+        """Run, and where models were not known that a hub knows, run again with their configurations."""
+        if self._hub is None or not request.settings.memory:
+            return await self._run(request, self._limits)
+        outcome = await self._run(request.model_copy(update={"configurations": {}}), self._limits)
+        if not outcome.wanted:
+            return outcome
+        known = await self._hub.configurations(outcome.wanted)
+        if not known:
+            return outcome
+        informed = await self._run(request.model_copy(update={"configurations": dict(known)}), self._limits)
+        return informed if informed.answer is not None else outcome
 
     async def _run(self, request: Request, limits: Limits) -> _Outcome:
         async with self._gate:
@@ -324,7 +343,8 @@ class ProcessAnalyst:
                         os.killpg(process.pid, signal.SIGKILL)
                     await process.wait()
         if process.returncode == 0:
-            return _Outcome(output.decode("utf-8"))
+            answer, _, names = output.decode("utf-8").partition("\n")
+            return _Outcome(answer, wanted=tuple(map(str, json.loads(names))) if names else ())
         text = errors[-ERROR_BYTES:].decode("utf-8", "replace").strip()
         logger.warning("analysis process ended with %s: %s", process.returncode, text)
         return _Outcome(None, _reason(process.returncode or 0, text, limits))

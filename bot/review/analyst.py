@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import difflib
+import json
 import resource
 import signal
 import sys
@@ -16,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
@@ -56,7 +57,21 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def analyse(request: Request) -> ReviewReport:
+class Wanted:
+    """Looks models up in what the request brought, and notes the names that it did not bring."""
+
+    def __init__(self, known: Mapping[str, Mapping[str, Any]]) -> None:
+        self._known = known
+        self.names: dict[str, None] = {}
+
+    def __call__(self, name: str) -> Mapping[str, Any] | None:
+        """Return a model's configuration, None where it is not here."""
+        if name not in self._known:
+            self.names[name] = None
+        return self._known.get(name)
+
+
+def analyse(request: Request, wanted: Wanted | None = None) -> ReviewReport:
     """Review the change from `base` to `head`."""
     return review(
         Project.from_mapping(_files(request, request.base)),
@@ -66,10 +81,11 @@ def analyse(request: Request) -> ReviewReport:
         gpus=request.gpus,
         store=FolderStore(Path(request.results_folder)) if request.results_folder else None,
         most_comments=MOST_CANDIDATES,
+        fetch_config=wanted,
     )
 
 
-def estimate_script(request: Request) -> Estimate:
+def estimate_script(request: Request, wanted: Wanted | None = None) -> Estimate:
     """Estimate the script of the head that the change touches, or else the likeliest of the project."""
     # Loaded where it is needed: reading the estimator's tables takes longer than most reviews.
     from engine.estimate import estimate
@@ -84,7 +100,8 @@ def estimate_script(request: Request) -> Estimate:
             point = request.settings.entry_point(scripts[0])
             size = {"world_size": str(point.world_size)} if point.world_size is not None else {}
             gpus = request.gpus or point.gpus
-            report = estimate(head, scripts[0], gpus=gpus, overrides={**size, **request.overrides})
+            overrides = {**size, **request.overrides}
+            report = estimate(head, scripts[0], gpus=gpus, overrides=overrides, fetch_config=wanted)
             return Estimate(script=scripts[0], report=report)
     return Estimate()
 
@@ -155,19 +172,22 @@ def _text(request: Request, side: dict[str, str], path: str) -> str | None:
 
 
 def main() -> None:
-    """Answer one request."""
+    """Answer one request on one line; on the next one stand the names of models that were not known, if any were."""
     end_with_parent()
     request = Request.model_validate_json(sys.stdin.buffer.read())
     limit_resources(request.memory_bytes, request.cpu_seconds)
-    sys.stdout.write(_answer(request).model_dump_json())
+    wanted = Wanted(request.configurations) if request.configurations is not None else None
+    sys.stdout.write(_answer(request, wanted).model_dump_json())
+    if wanted is not None and wanted.names:
+        sys.stdout.write("\n" + json.dumps(list(wanted.names)))
 
 
-def _answer(request: Request) -> BaseModel:
+def _answer(request: Request, wanted: Wanted | None) -> BaseModel:
     if request.task == "estimate":
-        return estimate_script(request)
+        return estimate_script(request, wanted)
     if request.task == "explore":
         return explore_script(request)
-    report = analyse(request)
+    report = analyse(request, wanted)
     return Reviewed(report=report, details=details_of(request, report)) if request.details else report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -50,6 +50,8 @@ class Request(BaseModel):
     overrides: dict[str, str] = {}
     results_folder: str = ""
     """Where results of this repository are kept; empty: nowhere."""
+    configurations: dict[str, dict[str, Any]] | None = None
+    """Published configurations of models by name; None where none may be asked for."""
     task: Literal["review", "estimate", "explore"] = "review"
     details: bool = False
     """Whether a review comes with what its report page shows."""
