@@ -110,7 +110,13 @@ def rendered(text: str, *, path: str = "", replaced: Sequence[str] | None = None
     environment: dict[str, Any] = {"path": path}
     if replaced is not None:
         environment["replaced"] = list(replaced)
-    return Markup(PARSER.render(text, environment))  # the renderer lets no foreign HTML through
+    tokens = PARSER.parse(text, environment)
+    for token in tokens:
+        # The page's policy forbids inline styles, which is how a table's columns are aligned.
+        if (style := str(token.attrs.pop("style", ""))).startswith("text-align:"):
+            token.attrs["class"] = f"align-{style.removeprefix('text-align:')}"
+    # The renderer lets no foreign HTML through.
+    return Markup(PARSER.renderer.render(tokens, PARSER.options, environment))
 
 
 def for_terminal(text: str) -> str:

@@ -81,7 +81,9 @@ class Pages:
 
 
 def add_assets(application: web.Application) -> None:
-    """Serve the style sheet, the script and the icon. They hold nothing private."""
+    """Serve the style sheet, the script and the icon, once. They hold nothing private."""
+    if "asset" in application.router.named_resources():
+        return
     made = {name: _asset(name) for name in ASSETS}
 
     async def asset(request: web.Request) -> web.Response:
@@ -91,7 +93,7 @@ def add_assets(application: web.Application) -> None:
         headers = {"Cache-Control": "public, max-age=300", "X-Content-Type-Options": "nosniff"}
         return web.Response(text=made[name], content_type=ASSETS[name], headers=headers)
 
-    application.router.add_get(STATIC + "/{name}", asset)
+    application.router.add_get(STATIC + "/{name}", asset, name="asset")
 
 
 def _asset(name: str) -> str:

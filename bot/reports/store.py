@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from bot.reports.document import Document, Figures, ReportKey, Row
 from engine.explored import Exploration
+
+logger = logging.getLogger(__name__)
 
 DAY_SECONDS = 86_400.0
 MOST_ROWS = 5_000
@@ -112,7 +116,12 @@ class ReportStore:
             row = connection.execute(sa.select(REPORTS).where(*_at(REPORTS, key))).mappings().first()
         if row is None:
             return None
-        return Stored(_row(row), Document.model_validate_json(_unpacked(row["document"])))
+        try:
+            return Stored(_row(row), Document.model_validate_json(_unpacked(row["document"])))
+        except ValidationError:
+            # Of a release that wrote other reports. The next push makes a new one.
+            logger.warning("the report %s cannot be read by this release", key.path)
+            return None
 
     async def of_installation(self, installation_id: int, *, since: float) -> Sequence[Row]:
         """Return the newest reports of an installation, newest first."""
@@ -170,7 +179,10 @@ class ReportStore:
         )
         with self._engine.connect() as connection:
             found = connection.execute(query).scalar()
-        return None if found is None else Exploration.model_validate_json(_unpacked(found))
+        try:
+            return None if found is None else Exploration.model_validate_json(_unpacked(found))
+        except ValidationError:
+            return None
 
     async def keep_explored(self, key: ReportKey, chosen: Sequence[str], found: Exploration, now: float) -> None:
         """Store what was found under these changes."""
@@ -178,11 +190,14 @@ class ReportStore:
 
     def _keep_explored(self, key: ReportKey, chosen: Sequence[str], found: Exploration, now: float) -> None:
         values = {"chosen": _choice(chosen), "kept_at": now, "document": _packed(found.model_dump_json())}
-        with self._engine.begin() as connection:
-            connection.execute(
-                sa.delete(EXPLORATIONS).where(*_at(EXPLORATIONS, key), EXPLORATIONS.c.chosen == values["chosen"])
-            )
-            connection.execute(sa.insert(EXPLORATIONS).values(**vars(key), **values))
+        known = sa.delete(EXPLORATIONS).where(*_at(EXPLORATIONS, key), EXPLORATIONS.c.chosen == values["chosen"])
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(known)
+                connection.execute(sa.insert(EXPLORATIONS).values(**vars(key), **values))
+        except sa.exc.IntegrityError:
+            # Another process found the same at the same moment.
+            logger.info("%s was explored twice at once", key.path)
 
     async def erase_installation(self, installation_id: int) -> None:
         """Drop everything of an installation that is gone."""
@@ -198,6 +213,10 @@ class ReportStore:
             for table in (EXPLORATIONS, CLOSED):
                 connection.execute(sa.delete(table).where(table.c.repository_id.in_(concerned)))
             connection.execute(sa.delete(REPORTS).where(which))
+
+
+_FIGURES = {field.name for field in fields(Figures)}
+"""Another release may have counted more."""
 
 
 def _at(table: sa.Table, key: ReportKey) -> Sequence[sa.ColumnElement[bool]]:
@@ -220,7 +239,7 @@ def _row(row: sa.RowMapping) -> Row:
         name=str(row["name"]),
         title=str(row["title"]),
         kept_at=float(row["kept_at"]),
-        figures=Figures(**json.loads(row["figures"])),
+        figures=Figures(**{name: value for name, value in json.loads(row["figures"]).items() if name in _FIGURES}),
         suppressions=json.loads(row["suppressions"]),
     )
 

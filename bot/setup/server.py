@@ -283,6 +283,7 @@ def add_locked(application: web.Application) -> None:
     async def answer(request: web.Request) -> web.Response:
         return locked(pages)
 
+    add_assets(application)
     application.router.add_get("/setup", answer)
     application.router.add_get("/setup/registered", answer)
 

@@ -200,6 +200,7 @@ async def test_a_server_with_an_app_has_no_set_up() -> None:
     add_locked(application)
     async with TestClient(TestServer(application)) as browser:
         assert (await browser.get("/setup")).status == 403
+        assert (await browser.get("/static/style.css")).status == 200
 
 
 @pytest.mark.parametrize(

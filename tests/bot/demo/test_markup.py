@@ -61,3 +61,8 @@ def test_the_terminal_gets_no_html() -> None:
     text = for_terminal("<!-- x -->\n<details><summary>How we know</summary>\n\nBecause.\n</details> a < b")
     assert "**How we know**" in text and "Because." in text and "a < b" in text
     assert "<details>" not in text and "<!--" not in text
+
+
+def test_columns_are_aligned_without_inline_styles() -> None:
+    html = rendered("| a | b |\n|---|--:|\n| 1 | 2 |\n")
+    assert "style=" not in html and '<td class="align-right">2</td>' in html

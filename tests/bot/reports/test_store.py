@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
+
+import sqlalchemy as sa
+
 from bot.reports.overview import DAYS, overview
-from bot.reports.store import DAY_SECONDS
+from bot.reports.store import DAY_SECONDS, REPORTS
 from tests.bot.reports.conftest import Library, exploration, finding, report
 
 
@@ -14,6 +18,15 @@ async def test_a_report_is_replaced_by_the_next_of_its_head(library: Library) ->
     stored = await library.store.find(library.key)
     assert stored is not None and (stored.row.figures.errors, stored.row.figures.warnings) == (1, 1)
     assert await library.store.explored(library.key, ("amp-bf16",)) is None
+
+
+async def test_a_report_of_another_release_is_none(library: Library) -> None:
+    path = await library.keep()
+    with library.store._engine.begin() as connection:
+        connection.execute(sa.update(REPORTS).values(document=zlib.compress(b'{"report": {"other": 1}}')))
+    assert await library.store.find(library.key) is None
+    async with library.visitor("ada") as browser:
+        assert (await browser.get(path)).status == 404
 
 
 async def test_old_reports_go(library: Library) -> None:
