@@ -67,6 +67,8 @@ PLAIN_NAMES = {
 # Words that people leave where a device would stand: no device is meant.
 NO_DEVICE = frozenset({"unspecified", "unknown", "any", "none", "n/a"})
 
+LARGEST_GB = 1024
+"""Largest size that stands for a device by itself."""
 _SIZE_ALONE = re.compile(r"(\d+)\s*gi?b(?:\s+(?:gpu|card|vram))?")
 # Schedulers and Kubernetes write a slice behind the device or its resource: `a100_3g.20gb`, `nvidia.com/mig-1g.18gb`.
 _SLICE = re.compile(r"(?P<parent>.*?)(?:[/\s_-]*mig)?[\s_-]*(?P<profile>\d+g\.\d+gb)")
@@ -172,6 +174,8 @@ def parse_gpu(name: str) -> GpuRequest:
     sized = _SIZE_ALONE.fullmatch(text.strip())
     if gpu_id is None and sized is not None:
         gpu_id = _smallest_of(float(sized.group(1)))
+        if gpu_id is None and 1 <= int(sized.group(1)) <= LARGEST_GB:
+            return GpuRequest(_of_size(int(sized.group(1))), max(1, count))
     if gpu_id is None or gpu_id not in _by_id():
         raise UnknownGPU(name, _closest(compact))
     return GpuRequest(_by_id()[gpu_id], max(1, count))
@@ -199,6 +203,20 @@ def _smallest_of(memory_gb: float) -> str | None:
     current = [g for g in same if float(g.compute_capability or 0) >= 7.5]
     found = min(current or same, key=usable_bytes, default=None)
     return None if found is None else found.id
+
+
+def _of_size(memory_gb: int) -> Gpu:
+    """A device of a size that none of the catalogue has, taken for an Ampere card: its name is its size."""
+    return Gpu(
+        id=f"{memory_gb}gb",
+        name=f"a device of {memory_gb} GB",
+        kind="gpu",
+        vendor="NVIDIA",
+        architecture="Ampere",
+        memory_gb=memory_gb,
+        memory_type="GDDR6",
+        source="its size, as it was asked for",
+    )
 
 
 def find_gpu(name: str) -> Gpu:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hardware_catalog import UnknownGPU, all_gpus, find_gpu, names_no_gpu, parse_gpu
+from hardware_catalog import GIB, UnknownGPU, all_gpus, find_gpu, names_no_gpu, parse_gpu, usable_bytes
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,17 @@ def test_instances_name_their_gpus() -> None:
     assert (request.gpu.id, request.count) == ("a100-sxm4-40gb", 8)
 
 
-@pytest.mark.parametrize("typed", ["a1000000", "", "voodoo", "rtx 4091"])
+@pytest.mark.parametrize("typed", ["a1000000", "", "voodoo", "rtx 4091", "0GB", "99999 GB"])
 def test_unknown_names_raise(typed: str) -> None:
     with pytest.raises(UnknownGPU):
         find_gpu(typed)
+
+
+@pytest.mark.parametrize(("typed", "name"), [("37GiB", "37gb"), ("100 GB", "100gb"), ("13gb card", "13gb")])
+def test_a_size_that_no_device_has_is_a_device_of_that_size(typed: str, name: str) -> None:
+    gpu = find_gpu(typed)
+    assert (gpu.id, find_gpu(gpu.id)) == (name, gpu)
+    assert 0.9 * gpu.memory_gb < usable_bytes(gpu) / GIB < gpu.memory_gb
 
 
 def test_unknown_names_get_the_closest() -> None:
