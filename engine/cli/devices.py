@@ -33,8 +33,8 @@ def add_gpus(parser: argparse.ArgumentParser, *, more: str = "") -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help=f"a device the run has to fit, by any common name or by its size (`24GB`), `here` for those of this machine{more}; "
-        "may be repeated",
+        help="a device the run has to fit, by any common name or by its size (`24GB`), `here` for those of this machine"
+        f"{more}; may be repeated",
     )
 
 
