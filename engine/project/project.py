@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from engine.project.module import Module
-from engine.project.notebooks import read_notebook
+from engine.project.notebooks import Cell, read_notebook
 from engine.project.reading import UnreadableFile, decode, parse
 from engine.project.sources import (
     FolderSource,
@@ -142,26 +140,30 @@ class Project:
         code, cells = read_notebook(path, text)
         first_lines = tuple(cell.first_line for cell in cells)
         lines = code.split("\n")
-        for _ in range(len(cells) + 1):
+        try:
+            tree = parse(path, code)
+        except UnreadableFile as problem:
+            if problem.line is None:
+                raise
+            self._lose_cells(path, cells, lines)
             code = "\n".join(lines)
-            module = Module(path, code, ast.Module([], []), lines, cells, find_suppressions(code), first_lines)
-            try:
-                return replace(module, tree=parse(path, code))
-            except UnreadableFile as problem:
-                if problem.line is None:
-                    raise
-                self._lose_cell(module, problem, lines)
-        raise UnreadableFile(path, "has no cell that parses", 1)
+            tree = parse(path, code)
+        return Module(path, code, tree, lines, cells, find_suppressions(code), first_lines)
 
-    def _lose_cell(self, module: Module, problem: UnreadableFile, lines: list[str]) -> None:
-        """Names a cell that does not parse, and blanks it: the other cells are still read."""
-        place, line = module.display_path(problem.line or 1)
-        number = int(place.rpartition("=")[2])
-        cell = module.cells[number - 1]
-        first = cell.first_line - 1
-        lines[first : first + cell.line_count] = [""] * cell.line_count
-        reason = f"cell {number} {problem.reason} (line {line})"
-        self._lost_cells[module.path] = "; ".join(filter(None, (self._lost_cells.get(module.path), reason)))
+    def _lose_cells(self, path: str, cells: Sequence[Cell], lines: list[str]) -> None:
+        """Names the cells that do not parse, and blanks them: the others are still read.
+
+        Each is parsed alone: what one leaves unfinished would be told of the next.
+        """
+        lost: list[str] = []
+        for cell in cells:
+            first, last = cell.first_line - 1, cell.first_line - 1 + cell.line_count
+            try:
+                parse(path, "\n".join(lines[first:last]) + "\n")
+            except UnreadableFile as problem:
+                lines[first:last] = [""] * cell.line_count
+                lost.append(f"cell {cell.number} {problem}")
+        self._lost_cells[path] = "; ".join(lost)
 
     def find_module(self, dotted: str, importer: str | None = None, level: int = 0) -> str | None:
         """The path of a module or of a package's `__init__.py`, None if it is not in the project.

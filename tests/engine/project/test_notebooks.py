@@ -55,3 +55,16 @@ def test_a_cell_that_does_not_parse_is_named_and_the_others_are_read() -> None:
     assert [line for line in module.lines if line] == ["x = 1", "loss.backward()"]
     assert module.display_path(module.lines.index("loss.backward()") + 1) == ("nb.ipynb#cell=3", 1)
     assert project.failed == {"nb.ipynb": "cell 2 does not parse: invalid syntax (line 2)"}
+
+
+def test_what_a_cell_leaves_unfinished_is_no_matter_of_the_next_one() -> None:
+    exercise = "def run(path):\n    # TODO: write your algorithm\n"
+    text = notebook(("code", "x = 1"), ("code", exercise), ("code", "loss.backward()"), ("code", "y = # fill in"))
+    project = Project.from_mapping({"nb.ipynb": text})
+    module = project.module("nb.ipynb")
+    assert [line for line in module.lines if line] == ["x = 1", "loss.backward()"]
+    reasons = project.failed["nb.ipynb"].split("; ")
+    assert reasons[0].startswith(
+        "cell 2 does not parse: expected an indented block after function definition on line 1"
+    )
+    assert reasons[1] == "cell 4 does not parse: invalid syntax (line 1)"
