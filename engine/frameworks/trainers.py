@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from engine.frameworks.effects import Effect, Framework
 
+#: Ends of class names of transformers and diffusers that compute nothing with parameters of their own.
+NOT_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Scheduler")
+#: Beginnings of class names of transformers whose models are of another library than torch.
+NOT_TORCH = ("TF", "Flax")
+
 _TRL = ("SFTTrainer", "DPOTrainer", "PPOTrainer", "GRPOTrainer", "RewardTrainer", "KTOTrainer", "ORPOTrainer")
 
 TRANSFORMERS = Framework(

@@ -7,6 +7,7 @@ import ast
 from engine.frameworks.registry import call_effect, method_effect
 from engine.frameworks.torch_core import ACTIVATION_KINDS, NOT_DIFFERENTIABLE, RANDOM
 from engine.frameworks.torch_methods import MODULE_METHODS, TENSOR_METHODS, computes
+from engine.frameworks.trainers import NOT_MODELS, NOT_TORCH
 from engine.interpreter.framework_methods import FrameworkMethods
 from engine.interpreter.library_objects import named
 from engine.interpreter.state import join_values
@@ -118,12 +119,12 @@ class Methods(FrameworkMethods):
         if receiver.qualified.startswith("builtins.") and receiver.qualified[9:] in ("dict", "list", "str"):
             return self.make(node, "call", tuple(a))
         # transformers.AutoModel.from_pretrained, torchvision.ops.Mlp.build ...: alternative constructors.
-        if method in ("from_pretrained", "from_config", "load_from_checkpoint") and not receiver.qualified.endswith(
-            ("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Scheduler")
-        ):
+        last = receiver.qualified.rpartition(".")[2]
+        is_model = not last.endswith(NOT_MODELS) and not last.startswith(NOT_TORCH)
+        if method in ("from_pretrained", "from_config", "load_from_checkpoint") and is_model:
             made = self.make(node, "construct", role="module", made_by=receiver.qualified)
             made.keywords = named(("name",), a, k)
-            made.name = receiver.qualified.rsplit(".", 1)[-1]
+            made.name = last
             made.kind = method
             self.created(made, node)
             return made

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from engine.frameworks.torch_methods import computes
+from engine.frameworks.trainers import NOT_MODELS
 from engine.trace import events as ev
 from engine.trace.events import Event
 from engine.trace.places import Loop
@@ -224,7 +225,7 @@ def _infer_call(event: ev.FunctionCall, consumed: set[int]) -> None:
     arguments = (*event.arguments, *event.keywords.values())
     if all(a.is_constant or a.role in ("number", "string", "device") for a in arguments):
         return
-    if _has_graph_argument(event):
+    if callee.made_by.removesuffix(".from_pretrained").endswith(NOT_MODELS) or _has_graph_argument(event):
         return
     objects = _takes_objects(event)
     if objects:

@@ -14,6 +14,10 @@ _PYTHON_CELL_MAGICS = frozenset(
 )
 _SHELL_ASSIGNMENT = re.compile(r"^(\s*[\w, ]+=\s*)[!%].*$")
 _HELP = re.compile(r"^\s*(\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*$")
+_AUTOMAGIC = re.compile(
+    r"^\s*(?:pip3?|conda|mamba|uv|cd|ls|mkdir|cp|mv|rm)[ \t]+(?![=+<>&|^:(\[]|(?:is|in|not|and|or|if)\b)\S"
+)
+"""Magics that need no percent sign where no variable has their name: `pip install torch`."""
 _LINE_MAGIC_WITH_CODE = re.compile(r"^(\s*)%(?:time|timeit|prun|memit)\s+(?:-\S+\s+)*(.*)$")
 
 
@@ -177,7 +181,7 @@ def _one_line(line: str, stripped: str) -> str | None:
     timed = _LINE_MAGIC_WITH_CODE.match(line)
     if timed and timed[2].strip():
         return timed[1] + timed[2]
-    if stripped.startswith(("%", "!")) or _HELP.match(line):
+    if stripped.startswith(("%", "!")) or _HELP.match(line) or _AUTOMAGIC.match(line):
         # `pass`, not nothing: the line may be all that a block holds.
         return f"{indent}pass" if indent else ""
     assigned = _SHELL_ASSIGNMENT.match(line)

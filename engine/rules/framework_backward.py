@@ -124,11 +124,16 @@ def _engine(backward: Backward, forwards: dict[int, Forward]) -> Value | None:
 
 def _owner(trace: Trace, backward: Backward, forwards: dict[int, Forward]) -> Prepare | None:
     """The hand-over whose model or optimizer this backward serves."""
-    handed_over = list(trace.family(backward, Prepare))
+    # What the same code hands over only later is another training: notebooks show one after the other.
+    handed_over = [p for p in trace.family(backward, Prepare) if p.root != backward.root or p.index < backward.index]
     if not handed_over:
         return None
     models = [forwards[id(v)].module for v in backward.loss.ancestors() if id(v) in forwards]
-    optimizers = [step.optimizer for step in trace.family(backward, OptimizerStep)]
+    optimizers = [
+        step.optimizer
+        for step in trace.family(backward, OptimizerStep)
+        if step.root != backward.root or not backward.loops or step.common_loops(backward)
+    ]
     for prepare in handed_over:
         results = identities(*prepare.results, *prepare.objects)
         if any(not identities(model).isdisjoint(results) for model in models):

@@ -132,6 +132,10 @@ def _trainer_logits(trace: Trace) -> Iterator[Draft]:
             continue
         if not arguments.made_by.endswith("TrainingArguments") or "eval_accumulation_steps" in arguments.keywords:
             continue
+        generated = arguments.keywords.get("predict_with_generate")
+        if generated is not None and generated.constant is not False:
+            # What is kept are the tokens that were generated.
+            continue
         model = given.get("model")
         names = [part.made_by for part in model.ancestors(limit=20)] if model is not None else []
         generative = any(word in name for name in names for word in _GENERATIVE)

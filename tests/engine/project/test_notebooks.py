@@ -68,3 +68,9 @@ def test_what_a_cell_leaves_unfinished_is_no_matter_of_the_next_one() -> None:
         "cell 2 does not parse: expected an indented block after function definition on line 1"
     )
     assert reasons[1] == "cell 4 does not parse: invalid syntax (line 1)"
+
+
+def test_magics_without_their_sign_are_magics_where_they_can_be_nothing_else() -> None:
+    source = "pip install -q torch\ncd ..\nls = [1]\nls += [2]\nrm (3)\nimport torch\nif x:\n    pip install timm"
+    module = Project.from_mapping({"nb.ipynb": notebook(("code", source))}).module("nb.ipynb")
+    assert list(module.lines[:8]) == ["", "", "ls = [1]", "ls += [2]", "rm (3)", "import torch", "if x:", "    pass"]
