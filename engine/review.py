@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.changes import Changes, compare
+from engine.deletions import explained
 from engine.diff import FileDiff, by_head_path
 from engine.entry_scripts import entry_scripts, touched_paths
 from engine.findings import Conclusion, EstimateReport, MemoryChange, ReviewReport
@@ -50,7 +51,9 @@ def review(
         programs = _programs(base, head, changed, changes, settings, gpus, fetch_config, store)
     memory = max(programs, key=_weight, default=MemoryChange())
     diffs = by_head_path(changed)
-    introduced = tuple(changes.introduced)
+    found, causes = explained(changes.introduced, base, head, changed, changes.roots, settings, store)
+    introduced = tuple(found)
+    limit = settings.max_comments if most_comments is None else most_comments
     return ReviewReport(
         introduced=introduced,
         fixed=tuple(changes.fixed),
@@ -60,9 +63,7 @@ def review(
         summary_markdown=summary_markdown(
             introduced, changes.fixed, len(changes.existing), memory, changes.failed, programs
         ),
-        review_comments=tuple(
-            review_comments(introduced, head, diffs, settings.max_comments if most_comments is None else most_comments)
-        ),
+        review_comments=tuple(review_comments(introduced, head, diffs, limit, causes)),
         annotations=tuple(check_annotations(introduced, head)),
         conclusion=conclude(changes, settings),
         failed=tuple(changes.failed),

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from engine.deletions import Deletion
 from engine.diff import FileDiff, Hunk
 from engine.findings import SEVERITY_ORDER, Annotation, Evidence, Finding, ReviewComment
 from engine.fingerprints import place_order
@@ -39,16 +41,23 @@ class _Suggestion:
 
 
 def review_comments(
-    findings: Sequence[Finding], head: Project, diffs: Mapping[str, FileDiff], limit: int
+    findings: Sequence[Finding],
+    head: Project,
+    diffs: Mapping[str, FileDiff],
+    limit: int,
+    causes: Mapping[str, Deletion] = MappingProxyType({}),
 ) -> list[ReviewComment]:
-    """Comments for errors and warnings that stand in the diff, the gravest first, at most `limit`."""
+    """Comments for errors and warnings that stand in the diff, the gravest first, at most `limit`.
+
+    One that stands outside of it and comes from deleted lines, by fingerprint in `causes`, stands at these.
+    """
     worth = [finding for finding in findings if finding.severity != "note"]
     worth.sort(key=lambda f: (-SEVERITY_ORDER[f.severity], place_order(f)))
     comments: list[ReviewComment] = []
     for finding in worth:
         if len(comments) >= limit:
             break
-        comment = _comment(finding, head, diffs)
+        comment = _comment(finding, head, diffs) or _at_deletion(finding, causes.get(finding.fingerprint))
         if comment is not None:
             comments.append(comment)
     return comments
@@ -75,6 +84,13 @@ def _comment(finding: Finding, head: Project, diffs: Mapping[str, FileDiff]) -> 
         body=comment_body(finding, suggest.text if suggest is not None else None),
         fingerprint=finding.fingerprint,
     )
+
+
+def _at_deletion(finding: Finding, cause: Deletion | None) -> ReviewComment | None:
+    if cause is None:
+        return None
+    body = comment_body(finding, None)
+    return ReviewComment(path=cause.path, line=cause.base_line, side="LEFT", body=body, fingerprint=finding.fingerprint)
 
 
 def file_lines(finding: Finding, module: Module) -> tuple[int, int]:

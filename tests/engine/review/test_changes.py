@@ -126,3 +126,35 @@ def test_untrusted_names_do_not_come_alive_in_the_summary() -> None:
     assert report.introduced
     assert "@team" not in report.summary_markdown.replace("``", "`").split("`")[0]
     assert "](https" not in report.summary_markdown.partition("``")[0]
+
+
+def test_a_finding_that_comes_from_a_deleted_line_says_which() -> None:
+    filler = "".join(f"        print({number})\n" for number in range(12))
+    far = TRAIN.replace("        loss = nn", f"{filler}        loss = nn")
+    without = far.replace("        optimizer.zero_grad()\n", "")
+    report = reviewed(
+        {"train.py": f"# one\n{far}", "other.py": "import os\nprint(1)\n"},
+        {"train.py": f"{without}", "other.py": "print(1)\n"},
+    )
+
+    (finding,) = [each for each in report.introduced if each.name == "missing-zero-grad"]
+    told = finding.evidence[-1]
+    assert told.message == "this change deletes `optimizer.zero_grad()` here (line 9 before)"
+    assert (told.path, told.line) == ("train.py", 8), "before what is line 8 now"
+    (comment,) = report.review_comments
+    assert (comment.path, comment.side, comment.line) == ("train.py", "LEFT", 9), "its own line is in no hunk"
+    assert "deletes `optimizer.zero_grad()`" in comment.body
+    assert "suggestion" not in comment.body.split("\n```")[-1]
+
+
+def test_a_finding_on_a_line_of_the_change_itself_names_no_deletion() -> None:
+    report = reviewed({"train.py": "# gone\n\n" + TRAIN}, {"train.py": RETAINED})
+    (finding,) = [each for each in report.introduced if each.name == "retained-graph"]
+    assert not any("deletes" in step.message for step in finding.evidence)
+
+
+def test_a_line_that_is_replaced_is_not_called_deleted() -> None:
+    replaced = TRAIN.replace("        optimizer.zero_grad()\n", "        print(total)\n")
+    report = reviewed({"train.py": TRAIN}, {"train.py": replaced})
+    assert [each.name for each in report.introduced] == ["missing-zero-grad"]
+    assert not any("deletes" in step.message for step in report.introduced[0].evidence)
