@@ -9,10 +9,11 @@ from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import broadcast, needs
 from engine.memory.tensors.casting import copy_, write
+from engine.memory.tensors.layout import is_row_major
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, both, functional
 from engine.memory.tensors.shaping import piece, reshape, view_of
 from engine.memory.tensors.storage import Size, TensorError
-from engine.memory.tensors.tensor import Tensor, is_row_major, like, new
+from engine.memory.tensors.tensor import Tensor, like, new
 from hardware_catalog.kernels import embedding_backward
 
 

@@ -180,8 +180,9 @@ def matmul(a: Tensor, b: Tensor, *, out: Any = None) -> Tensor:
         return reshape(mm(folded, b), (*a.shape[:-1], b.shape[1]))
     if da == 2 and db >= 3 and a.requires_grad:
         folded = reshape(transpose(b, -1, -2), -1, b.shape[-2])
-        turned = transpose(reshape(mm(folded, t(a)), (*b.shape[:-2], b.shape[-1], a.shape[0])), -1, -2)
-        return turned.contiguous()  # torch copies here (_matmul_impl in ATen/native/LinearAlgebra.cpp)
+        turned: Tensor = transpose(reshape(mm(folded, t(a)), (*b.shape[:-2], b.shape[-1], a.shape[0])), -1, -2)
+        copied: Tensor = turned.contiguous()  # torch copies here (_matmul_impl in ATen/native/LinearAlgebra.cpp)
+        return copied
     batch = broadcast(a.shape[:-2], b.shape[:-2])
     n = prod(batch)
     fa = reshape(expand(a, (*batch, *a.shape[-2:])), n, *a.shape[-2:])

@@ -11,9 +11,10 @@ from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.autograd import Node, record, record_many
 from engine.memory.tensors.broadcasting import broadcast
 from engine.memory.tensors.casting import contiguous, convert
+from engine.memory.tensors.layout import is_row_major
 from engine.memory.tensors.registry import TORCH, alias, both, function
 from engine.memory.tensors.storage import Size, TensorError
-from engine.memory.tensors.tensor import Tensor, is_row_major, new
+from engine.memory.tensors.tensor import Tensor, new
 
 
 def view_of(x: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Tensor:
