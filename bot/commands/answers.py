@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.findings import EstimateReport, Target
-from engine.presentation.markdown import code_span, prose, table
-from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_range
+from engine.presentation.markdown import code_span, escape, prose, table
+from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_price, show_range
 from engine.settings import LoadedSettings, Settings, show_value
 
 MOST_ROWS = 30
@@ -102,10 +102,16 @@ def _targets(report: EstimateReport) -> str:
             show_bytes(target.usable_bytes),
             VERDICT_WORDS[target.verdict],
             _headroom(report, target.usable_bytes),
+            _rent(target),
         )
         for target in report.targets
     ]
-    return table(("GPU", "usable", "verdict", "headroom"), rows, right=(1, 3))
+    return table(("GPU", "usable", "verdict", "headroom", "rent an hour"), rows, right=(1, 3, 4))
+
+
+def _rent(target: Target | None) -> str:
+    """The cheapest published price of as many devices as the run uses."""
+    return escape(show_price(target.usd_per_hour)) or "-" if target is not None else "-"
 
 
 def _headroom(report: EstimateReport, usable: int) -> str:
@@ -123,7 +129,7 @@ def comparison(rows: Sequence[Candidate], script: str | None) -> str:
         report = row.report
         name = code_span(f"{row.count}x {row.gpu}" if row.count > 1 else row.gpu, table=True)
         if report is None or report.memory is None:
-            shown.append((name, show_bytes(row.usable_bytes), "unknown", "unknown", "unknown", ""))
+            shown.append((name, show_bytes(row.usable_bytes), "unknown", "unknown", "unknown", "-", ""))
             continue
         target = next((each for each in report.targets if each.gpu == row.gpu), None)
         shown.append(
@@ -133,12 +139,13 @@ def comparison(rows: Sequence[Candidate], script: str | None) -> str:
                 show_range(report.memory.occupied),
                 VERDICT_WORDS[target.verdict] if target else "unknown",
                 _headroom(report, row.usable_bytes),
+                _rent(target),
                 _needed(report, target),
             )
         )
-    headings = ("GPU", "usable", "peak per device", "verdict", "headroom", "savings that a fit needs")
+    headings = ("GPU", "usable", "peak per device", "verdict", "headroom", "rent an hour", "savings that a fit needs")
     first = next((row.report for row in rows if row.report is not None), None)
-    return f"Peak memory of {_script(script)}:\n\n{table(headings, shown, right=(1, 2, 4))}{_notes(first)}"
+    return f"Peak memory of {_script(script)}:\n\n{table(headings, shown, right=(1, 2, 4, 5))}{_notes(first)}"
 
 
 def _needed(report: EstimateReport, target: Target | None) -> str:

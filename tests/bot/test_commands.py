@@ -282,7 +282,7 @@ def test_a_comparison_says_what_a_fit_needs() -> None:
         memory=Memory(allocated=size, reserved=size, occupied=size, breakdown=Breakdown()),
         targets=(
             Target(gpu="small", usable_bytes=24 * GIB, verdict="does-not-fit"),
-            Target(gpu="large", usable_bytes=80 * GIB, verdict="fits"),
+            Target(gpu="large", usable_bytes=80 * GIB, verdict="fits", usd_per_hour=1.5, instance="cloud/large"),
         ),
         savings=(
             Saving(
@@ -302,6 +302,7 @@ def test_a_comparison_says_what_a_fit_needs() -> None:
     assert "-8.0 GiB (-33 %)" in small
     assert "checkpointing (saves 12.0 GiB; cost: a third more compute)" in small
     assert "48.0 GiB (60 %)" in large
+    assert "\\$1.50" in large
     assert large.rstrip("| ").endswith("none")
 
 

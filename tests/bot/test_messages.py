@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from bot import messages
+from bot.commands import answers
 from engine.findings import Breakdown, ByteRange, EstimateReport, FailedFile, Memory, Saving
 from tests.bot.rendered import tokens
 
@@ -33,8 +34,8 @@ SAYINGS: dict[str, Callable[[str], str | None]] = {
         problems=(), failed=[FailedFile(path=text, reason="r"), FailedFile(path="p", reason=text)]
     ),
     "left out": lambda text: messages.check_text(problems=(), left_out=[text]),
-    "unknown estimate": lambda text: messages.estimate_answer(EstimateReport(notes=(text,)), text),
-    "estimate": lambda text: messages.estimate_answer(
+    "unknown estimate": lambda text: answers.estimate(EstimateReport(notes=(text,)), text, {text: text}),
+    "estimate": lambda text: answers.estimate(
         REPORT.model_copy(
             update={
                 "notes": (text,),
@@ -42,10 +43,12 @@ SAYINGS: dict[str, Callable[[str], str | None]] = {
             }
         ),
         text,
+        {text: text},
     ),
-    "estimate broken": messages.estimate_broken,
-    "unknown gpu": lambda text: messages.unknown_gpu(text, ()),
-    "unknown command": lambda text: messages.unknown_command(text, ""),
+    "estimate broken": answers.estimate_broken,
+    "unknown gpu": lambda text: answers.unknown_gpu(text, ()),
+    "unknown command": lambda text: answers.unknown_command(text, None, ""),
+    "unknown rule": lambda text: answers.unknown_rule(text, ()),
 }
 
 
