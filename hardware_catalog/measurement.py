@@ -42,8 +42,6 @@ class Measurement(BaseModel):
     """Optimizer steps behind the figures; with none the whole run was measured."""
     world_size: Annotated[int, Field(ge=1, le=100_000)] = 1
     torch: Line = ""
-    predicted_allocated_bytes: Bytes | None = None
-    predicted_reserved_bytes: Bytes | None = None
 
     @model_validator(mode="after")
     def _plausible(self) -> Measurement:

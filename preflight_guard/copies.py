@@ -30,6 +30,8 @@ HOOKS = (
     "_backward_pre_hooks",
     "_backward_hooks",
 )
+SHARDED = frozenset({"FullyShardedDataParallel", "DeepSpeedEngine", "PipelineEngine"})
+"""Wrappers whose forward pass waits for other processes."""
 _PLAIN = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, str, int, float, bool, bytes)
 
 
@@ -123,6 +125,9 @@ class Copies:
         """The copy of a model, with hooks that write to nothing of the program. Raises CannotRehearse."""
         if any(type(each).__name__ == "DTensor" for each in model.parameters()):
             raise CannotRehearse("its parameters are sharded over processes (DTensor)")
+        for module in model.modules():
+            if type(module).__name__ in SHARDED:
+                raise CannotRehearse(f"it is sharded over processes ({type(module).__name__})")
         for tensor in (*model.parameters(), *model.buffers()):
             self.on_device(tensor)
         self._share_surroundings(model)

@@ -316,3 +316,39 @@ def test_figures_bounded_only_above_stop_nothing() -> None:
         with guard(model, torch.optim.SGD(model.parameters()), batch=(4, 8), loss=masked, device_bytes=1000) as entered:
             assert entered.report.verdict == "borderline"
             assert any("upper bound" in note for note in entered.report.notes)
+
+
+def test_a_programs_own_autocast_halves_what_is_rehearsed_without_cuda() -> None:
+    layers = nn.Sequential(*[layer for _ in range(24) for layer in (nn.Linear(64, 64), nn.Tanh())])
+    optimizer = torch.optim.SGD(layers.parameters(), lr=0.1)
+
+    def cast(model: Any, rows: Any) -> Any:
+        with torch.autocast("cuda", torch.bfloat16):
+            return model(rows).float().sum()
+
+    def activations(step: Any, **options: Any) -> tuple[int, tuple[str, ...]]:
+        report = guard(layers, optimizer, batch=Shape(65536, 64), loss=step, **options).report
+        assert report.at_peak is not None
+        return report.at_peak["activations"], report.notes
+
+    whole, _ = activations(lambda model, rows: model(rows).sum())
+    half, notes = activations(cast)
+    assert half < 0.75 * whole
+    assert any("without CUDA" in note for note in notes)
+    assert activations(lambda model, rows: model(rows).float().sum(), autocast=torch.bfloat16) == (half, notes)
+
+
+def test_a_compiled_model_is_rehearsed_as_written_and_bounded_above() -> None:
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters())
+    compiled = guard(torch.compile(model), optimizer, device_bytes=10_000).report
+    assert compiled.verdict == "borderline"
+    assert compiled.at_peak == guard(model, optimizer).report.at_peak
+
+
+def test_a_sharded_model_is_told() -> None:
+    class FullyShardedDataParallel(nn.Linear):
+        """Has the name of the wrapper."""
+
+    report = guard(FullyShardedDataParallel(8, 8), batch=(4, 8), loss=None).report
+    assert "sharded over processes" in (report.problem or "")
