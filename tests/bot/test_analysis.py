@@ -164,3 +164,35 @@ def test_an_analysis_ends_with_the_bot() -> None:
         child = os.pidfd_open(int(done.stdout))
         assert select.select([child], [], [], 60)[0], "it lives on"
         os.close(child)
+
+
+async def test_a_report_page_gets_its_run_and_its_suppressions() -> None:
+    script = TRAINED + "print(loss.item())  # preflight: ignore[sync-in-loop, PF101] once a run\nx = 1  # noqa: PF101\n"
+    sides = Sides({"train.py": CLEAN}, {"train.py": script})
+    analyst = ProcessAnalyst(LIMITS, details=True)
+
+    analysis = await analyst.review(sides, [changed("train.py", CLEAN, script)], Settings(gpus=("t4",)))
+
+    assert analysis.details.suppressions == {"retained-graph": 2, "sync-in-loop": 1}
+    exploration = analysis.details.exploration
+    assert exploration is not None and exploration.curve is not None and analysis.report.memory.head is not None
+    assert analysis.report.memory.head.memory is not None
+    assert exploration.occupied == analysis.report.memory.head.memory.occupied
+
+    tried = await analyst.explore(sides.head, exploration, ("amp-bf16",))
+    assert tried.chosen == ("amp-bf16",)
+    assert tried.occupied is not None and tried.occupied.expected < exploration.occupied.expected
+
+
+TRAINED = """
+import torch
+from torch import nn
+
+model = nn.Sequential(*[nn.Sequential(nn.Linear(1024, 1024), nn.ReLU()) for _ in range(6)]).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(8192, 1024, device="cuda")).square().mean()
+    loss.backward()
+    optimizer.step()
+"""

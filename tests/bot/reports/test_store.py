@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
+from bot.database import create_engine
+from bot.reports.document import Document, ReportKey
 from bot.reports.overview import DAYS, overview
-from bot.reports.store import DAY_SECONDS, REPORTS
+from bot.reports.store import DAY_SECONDS, REPORTS, ReportStore
+from bot.review.exchange import Details
 from tests.bot.reports.conftest import Library, exploration, finding, report
+from tests.deploy.files import postgresql
 
 
 async def test_a_report_is_replaced_by_the_next_of_its_head(library: Library) -> None:
@@ -27,6 +34,36 @@ async def test_a_report_of_another_release_is_none(library: Library) -> None:
     assert await library.store.find(library.key) is None
     async with library.visitor("ada") as browser:
         assert (await browser.get(path)).status == 404
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ReportStore]:
+    if request.param == "sqlite":
+        yield ReportStore(create_engine(f"sqlite:///{tmp_path / 'reports.sqlite3'}"), retention_days=30)
+        return
+    with postgresql() as server:
+        engine = create_engine(server.url)
+        yield ReportStore(engine, retention_days=30)
+        engine.dispose()
+
+
+async def test_both_databases_keep_find_and_erase(store: ReportStore) -> None:
+    # Ids of GitHub's outgrow 32 bits.
+    key, about = ReportKey(5_000_000_000, 7, "a" * 40), (9_000_000_000, "acme", "trainer")
+    document = Document(title="Faster ✓", report=report(finding()), details=Details(suppressions={"all": 1}))
+    for _ in range(2):
+        await store.keep(key, document, about=about, now=1_000.0)
+    await store.keep_explored(key, ("b", "a"), exploration("a"), 1_000.0)
+    await store.close_pull(key.repository_id, 7, 2_000.0)
+
+    stored = await store.find(key)
+    assert stored is not None and stored.document == document and stored.row.suppressions == {"all": 1}
+    assert await store.explored(key, ("a", "b")) == exploration("a")
+    assert await store.closed([key.repository_id]) == {(key.repository_id, 7): 2_000.0}
+    assert [row.key for row in await store.of_installation(about[0], since=0.0)] == [key]
+
+    await store.erase_installation(about[0])
+    assert await store.find(key) is None and await store.explored(key, ("a", "b")) is None
 
 
 async def test_old_reports_go(library: Library) -> None:
