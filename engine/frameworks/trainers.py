@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.frameworks.effects import Effect, Framework
 
-#: Ends of class names of transformers and diffusers that compute nothing with parameters of their own.
-NOT_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Scheduler")
+#: Ends of class names of transformers and diffusers that are no networks: what prepares data, settings, and pipelines,
+#: which compute without gradients.
+NOT_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Scheduler", "Pipeline")
 #: Beginnings of class names of transformers whose models are of another library than torch.
 NOT_TORCH = ("TF", "Flax")
 
