@@ -61,6 +61,8 @@ PRECEDENCES: Sequence[Precedence] = (
           "the transfer has no effect, so its speed does not matter"),
     _over("optimizer-in-loop", "missing-zero-grad optimizer-stale-params scheduler-order", "near",
           "a new optimizer in each iteration is the cause"),
+    _over("ema-without-no-grad", "in-place-leaf-update", "line",
+          "what makes the average right lets PyTorch take the update as well"),
     _over("retain-graph-in-loop", "retain-graph-unneeded", "line", "the same defect, told with its consequence"),
 )  # fmt: skip
 

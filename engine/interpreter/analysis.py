@@ -317,6 +317,7 @@ class Interpreter(Loading):
             frame.env[names[0].arg] = function.bound
             start = 1
         self.frames.append(frame)
+        asked = self.outline(function.path).modules
         try:
             defaults = dict(zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False))
             defaults.update({a: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
@@ -327,6 +328,8 @@ class Interpreter(Loading):
                     value.default = self.evaluate(default)
                 if "rank" in parameter.arg.lower():
                     value.about = frozenset(["local-rank" if "local" in parameter.arg.lower() else "rank"])
+                if (id(function.node), parameter.arg) in asked:
+                    value.role = value.role or "module"
                 frame.env[parameter.arg] = value
             if spec.vararg is not None:
                 extra = self.container(spec.vararg, "tuple")

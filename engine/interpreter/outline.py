@@ -15,6 +15,7 @@ _WITHOUT_PARTS = frozenset(
 )  # fmt: skip
 """Nodes and fields below which nothing is called."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_ASKED_OF_MODULES = frozenset(["parameters", "named_parameters"])
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Outline:
 
     called: dict[str, set[int]] = field(default_factory=dict)
     generators: set[int] = field(default_factory=set)
+    #: Functions, by node id, with the names whose `parameters()` they ask for: modules, from the first line on.
+    modules: set[tuple[int, str]] = field(default_factory=set)
 
     @classmethod
     def of(cls, module: Module) -> Outline:
@@ -41,6 +44,8 @@ class Outline:
                     called.setdefault(function.id, set()).add(owner)
                 elif isinstance(function, ast.Attribute):
                     called.setdefault(function.attr, set()).add(owner)
+                    if function.attr in _ASKED_OF_MODULES and isinstance(function.value, ast.Name):
+                        outline.modules.add((owner, function.value.id))
                 for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                     # A function handed on as an argument is called by whoever takes it.
                     if isinstance(argument, ast.Name):

@@ -48,7 +48,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 
 
 def _of_another_turn(scope: StepScope, clip: ClipGradients, steps: list[OptimizerStep]) -> Iterator[Draft]:
-    """Between one model's backward and its step, the gradients of a model whose turn comes later are clipped."""
+    """Between one model's backward and its step, the gradients of a model whose turn it is not are clipped."""
     here = [e for e in scope.events if e.loops == clip.loops and e.iterations == clip.iterations]
     following = next((e for e in here if isinstance(e, OptimizerStep) and e.index > clip.index), None)
     before = [e for e in here if isinstance(e, (Backward, OptimizerStep)) and e.index < clip.index]
@@ -56,9 +56,10 @@ def _of_another_turn(scope: StepScope, clip: ClipGradients, steps: list[Optimize
         return
     later = [e for e in here if isinstance(e, (Backward, OptimizerStep)) and e.index > following.index]
     mine = [step for step in steps if any(_holds(step, module) for module in clip.of)]
-    if any(_holds(following, module) for module in clip.of) or not mine or not later:
+    if any(_holds(following, module) for module in clip.of) or not mine:
         return
-    if not isinstance(later[0], Backward):
+    taken = [event for event in before if isinstance(event, OptimizerStep) and event in mine]
+    if not (isinstance(later[0], Backward) if later else taken):
         return
     yield Draft(
         clip.place,

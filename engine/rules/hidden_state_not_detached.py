@@ -26,6 +26,9 @@ def check(trace: Trace) -> Iterator[Draft]:
                     continue
                 if not _backward_each_time(trace, loop) or _maybe_detached_inside(trace, forward):
                     continue
+                if any(_cut_of(other, part) for other in _parts(value)):
+                    # By path, a helper returns it detached.
+                    continue
                 place = call_in_loop(forward, loop)
                 if place in reported or any(event_place.line == place.line for event_place in reported):
                     continue
@@ -87,6 +90,10 @@ def _kept_on_module(trace: Trace) -> Iterator[Draft]:
             "backward walks through graphs that are already freed. Detach the state before it is kept.",
             (Step(passed.place, "the kept state goes in here"),),
         )
+
+
+def _cut_of(other: Value, part: Value) -> bool:
+    return other is not part and bool(other.detached) and any(each is part for each in other.ancestors(limit=30))
 
 
 def _parts(value: Value) -> Iterator[Value]:

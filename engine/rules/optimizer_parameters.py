@@ -24,6 +24,7 @@ from engine.trace.events import (
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _adapted_later(trace)
     yield from _resized_later(trace)
+    yield from _unfrozen_later(trace)
     yield from _left_out(trace)
     yield from _lost_group(trace)
     for created in trace.of(OptimizerCreated):
@@ -70,6 +71,46 @@ def _adapted_later(trace: Trace) -> Iterator[Draft]:
             "then frozen, and none of the adapters. Build it after `get_peft_model`.",
             (Step(wrapped.place, "adapters are added here"),),
         )
+
+
+def _unfrozen_later(trace: Trace) -> Iterator[Draft]:
+    """An optimizer takes the parameters that require gradients at that time, and others are told to afterwards."""
+    changes = list(trace.of(RequiresGradChange))
+    for created in trace.first_per_place(trace.of(OptimizerCreated)):
+        given = created.parameters
+        chosen = next(
+            (
+                store
+                for store in trace.before(created, Store)
+                if store.container is given and any("requires_grad" in guard.text for guard in store.guards)
+            ),
+            None,
+        )
+        if chosen is None or any(event.method == "add_param_group" for event in trace.of(MethodCall)):
+            continue
+        later = next((c for c in changes if c.enabled is True and c.index > created.index), None)
+        if later is None or later.root is not created.root or any(c.index > later.index for c in _built(trace)):
+            continue
+        known = identities(later.target, *later.target.of)
+        frozen = [c for c in changes if c.index < created.index and c.enabled is False]
+        if any(not known.isdisjoint(identities(c.target, *c.target.of)) or _walks_same(c, later) for c in frozen):
+            yield Draft(
+                later.place,
+                "These parameters were frozen when the optimizer collected those that require gradients: it does not "
+                "hold them, so they are never updated. Add them with `add_param_group`.",
+                (Step(created.place, "the optimizer is built here"), Step(frozen[0].place, "frozen here, before")),
+            )
+            return
+
+
+def _built(trace: Trace) -> Iterator[OptimizerCreated]:
+    return trace.of(OptimizerCreated)
+
+
+def _walks_same(first: RequiresGradChange, second: RequiresGradChange) -> bool:
+    """Whether both loops walk the parameters of the same module."""
+    one, other = first.target.parents[:1], second.target.parents[:1]
+    return bool(one and other) and not identities(*one[0].of).isdisjoint(identities(*other[0].of))
 
 
 def _resized_later(trace: Trace) -> Iterator[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.rules.facts.contraction import contracted_differently, products, summed_otherwise
+from engine.rules.facts.contraction import contracted_differently, over_rows, products, summed_otherwise
 from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -32,6 +32,16 @@ def check(trace: Trace) -> Iterator[Draft]:
             )
             continue
         contradiction = contracted_differently(calls, activation)
+        rows = None if contradiction is not None else over_rows(calls, activation)
+        if rows is not None:
+            yield Draft(
+                activation.place,
+                f"This softmax runs over dimension {activation.dim} of scores, and the product below sums over their "
+                "last one: with a batch dimension, the weights of one query do not sum to one.",
+                (Step(rows, "used as weights here"),),
+                severity="note",
+                fix=over_dimension(trace, activation, -1),
+            )
         if contradiction is not None:
             place, why, dim = contradiction
             yield Draft(

@@ -153,6 +153,8 @@ def _weight(trace: Trace, sync: DeviceSync, loop: Loop) -> tuple[Severity | None
         return "note", "The value is reported in each step"
     if sync.how in ("item", "float", "int", "tolist"):
         return "note", "A number is read from the device"
+    if sync.how == "bool" and sync.value is not None and sync.value.role == "tensor":
+        return "note", "A condition asks for a value on the device"
     return None, ""
 
 

@@ -303,6 +303,7 @@ def _judged_samples(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
     for backward in trace.first_per_place(backwards):
         step = next((s for s in trace.after(backward, OptimizerStep) if s.function == backward.function), None)
         live = [forwards[id(value)] for value in backward.loss.graph_ancestors() if id(value) in forwards]
+        live = [forward for forward in live if forward.module.has_parameters is not False]
         if step is None or any(f.module.requires_grad is False for f in live):
             continue
         pairs = [(made, judge) for judge in live for made in live if _judges(judge, made)]
@@ -319,8 +320,8 @@ def _judged_samples(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
                 continue
             if not all(same(m.module, judged[0].module) and same(j.module, judged[1].module) for m, j in others):
                 continue
-            if any(made is judged[0] for made, _ in others):
-                # Two losses of one sample.
+            if any(made is judged[0] for made, _ in others) and backward.index < other.index:
+                # Two losses of one sample, the generator's after this one.
                 continue
             yield Draft(
                 judged[1].place,

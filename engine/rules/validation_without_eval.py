@@ -34,6 +34,7 @@ _LOOPS = frozenset({"loader", "iterable", "comprehension"})
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _forced(trace)
     yield from _targets(trace)
+    yield from _phases(trace)
     # A step that training and validation share is judged for each of them.
     for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
@@ -59,6 +60,31 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "updates batch statistics, so the figures are off. No `eval()` was found on this path.",
                 tuple(evidence),
                 fix=evaluation_mode(forward, loop),
+            )
+            break
+
+
+def _phases(trace: Trace) -> Iterator[Draft]:
+    """One pass for two phases, `for phase in ("train", "val")`, whose second is evaluated in training mode."""
+    for forwards in forwards_by_place(trace):
+        trained = next((forward for forward in forwards if forward.output.feeds_backward), None)
+        if trained is None:
+            continue
+        for forward in forwards:
+            phases = next((loop for loop in forward.loops if loop.kind == "literal" and loop in trained.loops), None)
+            if phases is None or forward.grad is not False or forward.mode != "train" or not trains_nothing(forward):
+                continue
+            depth = forward.loops.index(phases)
+            set_at = forward.mode_set_at
+            if set_at is None or forward.iterations[depth] == trained.iterations[trained.loops.index(phases)]:
+                continue
+            if has_mode_layers(forward.module) is False or not same(forward.module, trained.module):
+                continue
+            yield Draft(
+                forward.place,
+                "In its second phase this pass evaluates, without gradients, and the model is still in training mode: "
+                "dropout stays active and batch norm updates its statistics.",
+                (Step(set_at, "put into training mode here"), Step(phases.place, "the phases")),
             )
             break
 

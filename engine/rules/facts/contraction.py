@@ -42,6 +42,27 @@ def contracted_differently(calls: Sequence[FunctionCall], activation: Activation
     return None
 
 
+def over_rows(calls: Sequence[FunctionCall], activation: Activation) -> Place | None:
+    """The product that uses a softmax over dimension 1 of scores whose last two dimensions were named from the end.
+
+    `q @ k.transpose(-2, -1)` speaks of tensors with a batch dimension, whose dimension 1 is not their last.
+    """
+    scores = activation.input
+    if activation.dim != 1 or scores is None or scores.shape is not None:
+        return None
+    product = next(
+        (v for v in scores.ancestors(limit=12) if v.op in ("matmul", "bmm", "@") and len(v.parents) == 2), None
+    )
+    right = product.parents[1] if product is not None else None
+    if right is None or right.op != "transpose":
+        return None
+    exchanged = [d.constant for d in (right.keyword("dim0", "0"), right.keyword("dim1", "1")) if d is not None]
+    if sorted(each for each in exchanged if isinstance(each, int)) != [-2, -1]:
+        return None
+    used = (c for c in calls if c.root is activation.root and _last(c.name) in _PRODUCTS)
+    return next((c.place for c in used if _derived(c.arguments[0], activation.output)), None)
+
+
 def summed_otherwise(trace: Trace, activation: Activation) -> tuple[Place, int] | None:
     """Where weights are multiplied with values element by element and summed over another dimension, and over which."""
     if activation.dim is None or activation.dim < 0:

@@ -1,0 +1,16 @@
+import torch
+from accelerate import Accelerator
+
+
+class Runner:
+    def __init__(self, net, dl, lr):
+        self.acc = Accelerator(mixed_precision="fp16")
+        self.net, self.dl = self.acc.prepare(net, dl)
+        self.opt = torch.optim.AdamW(self.net.parameters(), lr)
+
+    def go(self):
+        for x, y in self.dl:
+            loss = torch.nn.functional.cross_entropy(self.net(x), y)
+            self.acc.backward(loss)
+            self.opt.step()
+            self.opt.zero_grad()

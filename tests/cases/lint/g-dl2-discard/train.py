@@ -1,0 +1,11 @@
+import torch
+
+
+def infer(net, dl, dev):
+    net.to(dev).eval()
+    out = []
+    with torch.no_grad():
+        for x in dl:
+            x.to(dev)
+            out.append(net(x).cpu())
+    return torch.cat(out)
