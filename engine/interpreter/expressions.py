@@ -271,7 +271,8 @@ class Expressions(Attributes):
         # `not is_initialized() or rank == 0` does single out a rank wherever there are several.
         if stop and about & {"rank", "local-rank", "maybe-rank"} and alone != len(node.values) - 1:
             # `a or rank == 0` holds on other ranks too.
-            about = (about - {"rank", "local-rank"}) | {"maybe-rank"}
+            singled = bool(about & {"rank", "local-rank"})
+            about = (about - {"rank", "local-rank"}) | {"maybe-rank"} | ({"rank-where-not"} if singled else set())
         if about and not isinstance(result, Constant):
             value = self.make(node, "boolean", result.options(), role=result.role, about=about)
             value.divisor = divisor

@@ -86,7 +86,7 @@ class Condition:
         """The guard of the branch where the condition holds; `value` is what it evaluated to."""
         divisor = value.divisor or self.divisor
         kinds = value.about | {"modulo"} if divisor else value.about
-        return Guard(place, self.text, self.positive, kinds, divisor)
+        return Guard(place, self.text, self.positive, _of_outcome(kinds, self.positive), divisor)
 
 
 def names_rank(test: ast.expr) -> bool:
@@ -99,4 +99,29 @@ def names_rank(test: ast.expr) -> bool:
 
 
 def negated(guard: Guard, early: bool = False) -> Guard:
-    return Guard(guard.place, guard.text, not guard.holds, guard.kinds, guard.divisor, early)
+    kinds = _of_outcome(guard.kinds, not guard.holds)
+    return Guard(guard.place, guard.text, not guard.holds, kinds, guard.divisor, early)
+
+
+def _of_outcome(kinds: frozenset[str], holds: bool) -> frozenset[str]:
+    """`a or rank != 0` lets others pass too; where it does not hold, one rank is left."""
+    if "rank-where-not" not in kinds:
+        return kinds
+    return kinds - {"rank"} if holds else kinds | {"rank"}
+
+
+def counts_rounds(node: ast.If) -> bool:
+    """Whether the branch is taken when a counter has reached a number, and starts the counter again."""
+    test = node.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq | ast.GtE):
+        return False
+    if not isinstance(test.left, ast.Name | ast.Attribute):
+        return False
+    counter = ast.dump(test.left)
+    for statement in node.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+            continue
+        names = [ast.dump(target).replace("Store()", "Load()") for target in statement.targets]
+        if statement.value.value == 0 and statement.value.value is not False and counter in names:
+            return True
+    return False

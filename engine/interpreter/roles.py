@@ -45,6 +45,7 @@ _ACCELERATOR_USES = frozenset(
         "is_main_process",
     ]
 )
+_FABRIC_USES = frozenset(["clip_gradients", "setup_dataloaders", "no_backward_sync", "setup_module"])
 _NOT_FORWARD = frozenset(["init_weights", "config", "log"])
 
 
@@ -296,7 +297,9 @@ def _infer_by_uses(value: Value) -> None:
         else:
             value.role = "accelerator" if "prepare" in uses else value.role
         return
-    if "prepare" in uses and (uses | value.attributes.keys()) & _ACCELERATOR_USES - {"prepare"}:
+    if uses & _FABRIC_USES:
+        value.role = "fabric"
+    elif "prepare" in uses and (uses | value.attributes.keys()) & _ACCELERATOR_USES - {"prepare"}:
         value.role = "accelerator"
     elif "scale" in uses and ("step" in uses or "update" in uses):
         value.role = "scaler"
@@ -422,6 +425,9 @@ def _converted_method(event: ev.MethodCall) -> list[Event]:
                 library="accelerate",
             )
         ]  # fmt: skip
+    if role == "fabric" and event.method == "clip_gradients" and event.arguments:
+        module = event.arguments[0]
+        return [ev.ClipGradients(**base, parameters=module, of=(module,), how="fabric")]
     if role == "accelerator" and event.method == "prepare":
         for value in event.arguments:
             value.prepared = event.receiver
@@ -631,6 +637,7 @@ _COPIES = frozenset(["to", "cuda", "half", "double", "bfloat16", "clone", "type"
 
 #: Operations that only arrange what a creating function made.
 _ARRANGES = frozenset(["repeat", "view", "reshape", "unsqueeze", "expand", "permute", "transpose", "flatten", "float"])
+_ARRANGES |= {"tril", "triu", "t", "flip", "bool", "long", "int", "clone", "contiguous", "squeeze", "repeat_interleave"}
 
 
 def _scaled(value: Value) -> bool:

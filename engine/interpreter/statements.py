@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.interpreter.guards import names_rank, negated
+from engine.interpreter.guards import counts_rounds, names_rank, negated
 from engine.interpreter.loops import Loops
 from engine.interpreter.state import Flow, Snapshot, WithBody, join_values
 from engine.trace import events
@@ -437,6 +437,9 @@ class Statements(Loops):
             return self.execute(node.body if test.constant else node.orelse)
         self.condition_sync(test, node.test)
         guard = self.guard(node.test, test)
+        if "modulo" not in guard.kinds and counts_rounds(node):
+            assert isinstance(node.test, ast.Compare)
+            guard = replace(guard, kinds=guard.kinds | {"modulo"}, divisor=self.text(node.test.comparators[0]))
         return self._branches(guard, node.body, node.orelse)
 
     def _of_one_rank(self, node: ast.If, holds: bool) -> str:

@@ -35,6 +35,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(source.place, "the parameters"),),
             fix=without_gradients(trace, store.place),
         )
+    yield from _lists(trace, outputs)
     for update in trace.of(InPlaceUpdate):
         if update.grad is not True or update.target.role != "parameter":
             continue
@@ -59,6 +60,27 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(of_other[0].place, "the other model's parameters"),),
             fix=without_gradients(trace, update.place, update.loop),
         )
+
+
+def _lists(trace: Trace, outputs: set[int]) -> Iterator[Draft]:
+    """An attribute that holds the averages of all parameters, and is made anew from them in each update."""
+    for store in trace.first_per_place(trace.of(Store)):
+        if store.how != "attribute" or store.grad is False or not isinstance(store.value, Container):
+            continue
+        before = {id(part) for part in store.previous.elements()} if store.previous is not None else set()
+        for mixed in store.value.elements() if before else ():
+            source = _parameters_only(mixed, outputs) if mixed.carries_graph is True else None
+            scaled = (part for part in mixed.ancestors(limit=30) if part.op in _SCALES)
+            if source is None or not any(part.comes_from(before) for part in scaled):
+                continue
+            yield Draft(
+                store.place,
+                f"The averages in `{store.target}` are computed from parameters with gradients recorded: each update "
+                "extends one graph that is never freed. Update them under `torch.no_grad()`.",
+                (Step(source.place, "the parameters"),),
+                fix=without_gradients(trace, store.place),
+            )
+            break
 
 
 def _frozen_average(trace: Trace, update: InPlaceUpdate) -> Iterator[Draft]:

@@ -80,6 +80,8 @@ def _made_anew(trace: Trace) -> Iterator[Draft]:
         if loop is None or transfer.device == "cpu" or transfer.how == "cpu" or transfer.discarded:
             continue
         source = value.parents[0] if value.op in _MAKES and value.parents else None
+        if source is None:
+            yield from _computed_anew(trace, transfer, loop)
         if not isinstance(source, Container) or not _outside(source, loop) or _changes(trace, source, loop):
             continue
         if source.open or len(source.items) < 2 or not all(item.is_constant for item in source.items):
@@ -92,6 +94,29 @@ def _made_anew(trace: Trace) -> Iterator[Draft]:
             "before the loop.",
             (Step(source.place, "these numbers do not change"), Step(loop.place, "the training loop")),
         )
+
+
+def _computed_anew(trace: Trace, transfer: Transfer, loop: Loop) -> Iterator[Draft]:
+    """A tensor that each step computes on the host from a setting of an object, and copies."""
+    value = transfer.value
+    for _ in range(3):
+        if value.op in _POINTWISE and value.parents:
+            value = value.parents[0]
+    source = value.parents[0] if value.op in _MAKES and value.parents else None
+    if source is None or source.op not in ("parameter-of-function", "attribute") or not _outside(source, loop):
+        return
+    if _changes(trace, source, loop) or any(guard.place > loop.place for guard in transfer.guards):
+        return
+    yield Draft(
+        transfer.place,
+        "This makes the same tensor in each step and copies it to the device, which waits for it. Make it once, before "
+        "the loop.",
+        (Step(value.place, "made here"), Step(loop.place, "the training loop")),
+        severity="note",
+    )
+
+
+_POINTWISE = frozenset({"log", "exp", "sqrt", "float", "operator/", "operator*", "operator", "view", "unsqueeze"})
 
 
 def _repeated(trace: Trace) -> Iterator[tuple[Transfer, Loop]]:

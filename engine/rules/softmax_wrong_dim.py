@@ -8,7 +8,7 @@ from engine.rules.facts.contraction import contracted_differently, over_rows, pr
 from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Activation, LossCall
+from engine.trace.events import Activation, LossCall, Return
 
 _NORMALISES = frozenset({"softmax", "log_softmax"})
 
@@ -16,6 +16,7 @@ _NORMALISES = frozenset({"softmax", "log_softmax"})
 @rule("PF408", "softmax-wrong-dim", "error", "A softmax runs over another dimension than the one that is summed")
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _of_samples(trace)
+    yield from _of_a_layer(trace)
     calls = products(trace)
     for activation in trace.of(Activation):
         if activation.kind not in _NORMALISES or activation.input is None:
@@ -50,6 +51,26 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "to one.",
                 (Step(place, "used as weights here"),),
                 fix=over_dimension(trace, activation, dim),
+            )
+
+
+def _of_a_layer(trace: Trace) -> Iterator[Draft]:
+    """Log-probabilities of a linear layer's outputs, over the first dimension, as the result of a module."""
+    for activation in trace.first_per_place(trace.of(Activation)):
+        made = activation.input
+        if activation.kind != "log_softmax" or activation.dim != 0 or made is None or made.callee is None:
+            continue
+        if made.callee.made_by != "torch.nn.Linear" or not activation.function.endswith(".forward"):
+            continue
+        returned = (event.value for event in trace.after(activation, Return) if event.function == activation.function)
+        if any(value is activation.output for value in returned):
+            yield Draft(
+                activation.place,
+                "This log_softmax runs over the first dimension of a linear layer's outputs: for a batch, over the "
+                "samples. The classes are the last dimension.",
+                (Step(made.place, "the layer's outputs"),),
+                severity="note",
+                fix=over_dimension(trace, activation, -1),
             )
 
 

@@ -144,8 +144,12 @@ def _bootstrapped(value: Value, forwards: dict[int, Forward]) -> Forward | None:
     if value.op not in ("operator", "add") or len(value.parents) != 2:
         return None
     for reward, rest in (value.parents, value.parents[::-1]):
-        if reward.carries_graph is not True and rest.op == "operator*" and not reward.is_constant:
-            return _output_of(rest, forwards)
+        if reward.carries_graph is True or reward.is_constant:
+            continue
+        # A state without a next one has no value: `0.0 if done else discount * V(next)`.
+        discounted = [option for option in rest.options() if not option.is_constant]
+        if len(discounted) == 1 and discounted[0].op == "operator*":
+            return _output_of(discounted[0], forwards)
     return None
 
 
@@ -165,6 +169,7 @@ def _output_of(value: Value, forwards: dict[int, Forward]) -> Forward | None:
 
 
 _VIEWS = frozenset({"squeeze", "view", "reshape", "gather", "getitem", "flatten", "unsqueeze", "element", "select"})
+_VIEWS |= {"max", "amax"}
 
 
 def _weighted_log_probabilities(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:

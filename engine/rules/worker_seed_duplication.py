@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import LoaderBuilt, MethodCall
+from engine.trace.events import LoaderBuilt, MethodCall, RandomCall
 
 _GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
 
 
 @rule("PF604", "worker-seed-duplication", "error", "Loader workers share one random stream")
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _seeded_alike(trace)
     for built in trace.of(LoaderBuilt):
         workers = built.loader.keyword("num_workers", "5")
         data = built.loader.keyword("dataset", "0")
@@ -33,6 +34,32 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "Make the generator in the worker, from its seed.",
                 (Step(drawn.place, "drawn from here, in the worker"), Step(built.place, "several workers")),
             )
+
+
+def _seeded_alike(trace: Trace) -> Iterator[Draft]:
+    """A stream that each worker makes from a generator with one constant seed."""
+    for built in trace.of(LoaderBuilt):
+        workers = built.loader.keyword("num_workers", "5")
+        data = built.loader.keyword("dataset", "0")
+        cls = data.origin.cls if data is not None else None
+        if cls is None or cls.family != "iterable-dataset" or cls.mentions_rank:
+            continue
+        if workers is None or not isinstance(workers.constant, int) or workers.constant < _SEVERAL:
+            continue
+        for draw in trace.of(RandomCall):
+            seed = draw.generator.keyword("seed") if draw.generator is not None else None
+            if seed is None or not seed.is_constant or draw.function != f"{cls.name}.__iter__":
+                continue
+            yield Draft(
+                built.place,
+                "Each worker plays this stream from the start, with the same seed: every sample arrives once for each "
+                "of them. Take the worker's number from `get_worker_info()` into the seed.",
+                (Step(seed.place, "the same in every worker"), Step(draw.place, "drawn from here")),
+            )
+            break
+
+
+_SEVERAL = 2
 
 
 def _drawn(trace: Trace, generator: Value) -> MethodCall | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.order import by_iteration, nearest_before
-from engine.rules.facts.training import StepScope, backwards_before, modulo_guard, step_scopes
+from engine.rules.facts.training import StepScope, backwards_before, called_steps, modulo_guard, step_scopes
 from engine.rules.remedies.order import clear_after_step
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -26,6 +26,10 @@ def check(trace: Trace) -> Iterator[Draft]:
                     yield from _erased(trace, events, zero, scope)
                     yield from _micro_batch(trace, zero, scope)
                     yield from _accumulate_context(trace, events, zero, scope)
+    for scope in called_steps(trace):
+        for zero in scope.events:
+            if isinstance(zero, ZeroGrad) and same(zero.target, scope.step.optimizer) and not zero.excludes(scope.step):
+                yield from _erased(trace, list(scope.events), zero, scope)
 
 
 def _certainly_clears(trace: Trace, zero: ZeroGrad, scope: StepScope) -> bool:

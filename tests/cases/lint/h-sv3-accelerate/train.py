@@ -1,0 +1,14 @@
+import torch
+from accelerate import Accelerator
+
+
+def train(net, opt, dl, n):
+    acc = Accelerator()
+    net, opt, dl = acc.prepare(net, opt, dl)
+    for e in range(n):
+        for b in dl:
+            loss = net(**b).loss
+            acc.backward(loss)
+            opt.step()
+            opt.zero_grad()
+        torch.save(acc.unwrap_model(net).state_dict(), f"epoch{e}.pt")
