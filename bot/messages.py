@@ -8,6 +8,7 @@ from typing import Literal
 from bot.review import markers
 from engine.findings import FailedFile, ReviewReport
 from engine.presentation.markdown import code_span, prose
+from engine.presentation.memory import VERDICT_WORDS
 
 BODY_LIMIT = 65_536
 """Characters that GitHub takes in a comment or a review."""
@@ -101,9 +102,17 @@ def memory_title(report: ReviewReport) -> str:
     head = report.memory.head
     if head is None or head.memory is None:
         return ""
+    others = [
+        f"{program.script} {VERDICT_WORDS[target.verdict]} {target.gpu}"
+        for program in report.entry_points
+        if program.script != report.memory.script and program.head is not None
+        for target in program.head.targets
+        if target.verdict in ("does-not-fit", "borderline")
+    ]
     text = f"{gibibytes(head.memory.occupied.low)}–{gibibytes(head.memory.occupied.high)} GiB"
     verdicts = [f"{target.verdict.replace('-', ' ')} {target.gpu}" for target in head.targets]
-    return f"{text}: {', '.join(verdicts)}" if verdicts else f"peak {text}"
+    told = f"{text}: {', '.join(verdicts)}" if verdicts else f"peak {text}"
+    return ", ".join([told, *others])
 
 
 def gibibytes(size: int) -> str:

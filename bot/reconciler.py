@@ -89,7 +89,7 @@ class Reconciler:
             if asked >= most:
                 break
             key = _key(installation.id, about)
-            repository = self._github.repository(key)
+            repository = self._github.looked_at(installation.id, key.owner, key.name)
             for pull in await repository.open_pulls():
                 if asked >= most or not self._is_ours(pull, installation, pull_age):
                     continue

@@ -74,6 +74,11 @@ def wrong_setting(message: str) -> str:
     return f"{prose(message[:1].upper() + message[1:])}."
 
 
+def no_script(path: str) -> str:
+    """Answer a command that names a script which is not there."""
+    return f"{_quoted(path)} is no file of this pull request's head."
+
+
 def estimate_broken(reason: str) -> str:
     """Answer a command whose analysis failed."""
     return f"Preflight could not read this pull request: {prose(reason)}."

@@ -30,7 +30,9 @@ async def run(call: Call) -> str:
     if len(counts) > MOST_COUNTS:
         return answers.too_many_counts(MOST_COUNTS)
     change = await call.pipeline.change_of(call.repository, call.intent.number)
-    settings = change.configuration.settings
+    if asked.script is not None and asked.script not in change.sides.head:
+        return answers.no_script(asked.script)
+    settings = asked.chosen(change.configuration.settings)
     found: dict[int, Estimate] = {}
     try:
         for count in counts:

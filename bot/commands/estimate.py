@@ -8,7 +8,10 @@ from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
 from bot.review.analysis import AnalysisBroken
 from engine.memory.overrides import checked
+from engine.settings import Settings
 from hardware_catalog import GpuRequest, UnknownGPU, parse_gpu
+
+SCRIPT_SUFFIXES = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".yaml", ".yml", ".json", ".toml")
 
 
 @dataclass(frozen=True)
@@ -16,11 +19,12 @@ class Asked:
     """The words of an estimate, understood."""
 
     gpus: tuple[GpuRequest, ...] = ()
+    script: str | None = None
     overrides: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, words: tuple[str, ...]) -> Asked:
-        """Read GPUs and `key=value` pairs in any order.
+        """Read GPUs, `key=value` pairs and the path of a script in any order.
 
         Raises:
             UnknownGPU: for the first word that is no GPU.
@@ -28,7 +32,15 @@ class Asked:
         """
         pairs = [word.partition("=") for word in words if "=" in word]
         named = {key.strip().lower().replace("-", "_"): value.strip() for key, _, value in pairs}
-        return cls(gpus_named(tuple(word for word in words if "=" not in word)), checked(named))
+        rest = [word for word in words if "=" not in word]
+        script = next((word for word in rest if word.endswith(SCRIPT_SUFFIXES)), None)
+        return cls(gpus_named(tuple(word for word in rest if word != script)), script, checked(named))
+
+    def chosen(self, settings: Settings) -> Settings:
+        """Return the settings for the script that was named; without one they stay as they are."""
+        if self.script is None:
+            return settings
+        return settings.model_copy(update={"entry_points": (settings.entry_point(self.script),)})
 
 
 async def run(call: Call) -> str:
@@ -40,7 +52,9 @@ async def run(call: Call) -> str:
     except ValueError as error:
         return answers.wrong_setting(str(error))
     change = await call.pipeline.change_of(call.repository, call.intent.number)
-    settings = change.configuration.settings
+    if asked.script is not None and asked.script not in change.sides.head:
+        return answers.no_script(asked.script)
+    settings = asked.chosen(change.configuration.settings)
     names = tuple(dict.fromkeys(request.gpu.id for request in asked.gpus))
     most = max((request.count for request in asked.gpus), default=1)
     overrides = ({"world_size": str(most)} if most > 1 else {}) | asked.overrides
@@ -69,7 +83,7 @@ def gpus_named(words: tuple[str, ...]) -> tuple[GpuRequest, ...]:
 
 command = SlashCommand(
     "estimate",
-    "/preflight estimate [GPU ...] [KEY=VALUE ...]",
+    "/preflight estimate [GPU ...] [KEY=VALUE ...] [SCRIPT]",
     "estimates the peak memory, as in `estimate 8xh100 batch_size=8 precision=amp-bf16`",
     run,
     aliases=("memory",),

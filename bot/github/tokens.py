@@ -27,7 +27,8 @@ TOKEN_SECONDS = 55 * 60
 
 @dataclass(frozen=True)
 class Scope:
-    """What a token is for: one repository, by id where that is known; with neither, to list repositories alone."""
+    """What a token is for: one repository, by id where that is known; with neither, to look through all of an
+    installation's, and to write nothing."""
 
     installation_id: int
     repository_id: int | None = None
@@ -40,7 +41,7 @@ class Scope:
             return {"repository_ids": [self.repository_id]}
         if self.name is not None:
             return {"repositories": [self.name]}
-        return {"permissions": {"metadata": "read"}}
+        return {"permissions": {"metadata": "read", "pull_requests": "read", "checks": "read"}}
 
 
 class TokenAnswer(BaseModel):

@@ -160,7 +160,8 @@ def _gone(said: Said, present: Collection[str], folded: Sequence[str]) -> list[s
 
 def worth_a_comment(report: ReviewReport) -> bool:
     """Tell whether a pull request that has no summary yet should get one: a clean one gets none."""
-    return bool(report.introduced) or memory_is_news(report.memory.base, report.memory.head)
+    programs = report.entry_points or (report.memory,)
+    return bool(report.introduced) or any(memory_is_news(each.base, each.head) for each in programs)
 
 
 def memory_is_news(base: EstimateReport | None, head: EstimateReport | None) -> bool:

@@ -104,6 +104,7 @@ class FakeAnalyst:
     annotations_end_early: int = 0
     before_answer: Callable[[], None] | None = None
     calls: list[tuple[Sides, Settings]] = field(default_factory=list)
+    asked_of: list[Settings] = field(default_factory=list)
     estimated: list[tuple[tuple[str, ...], dict[str, str]]] = field(default_factory=list)
 
     async def estimate(
@@ -114,6 +115,7 @@ class FakeAnalyst:
         gpus: Sequence[str],
         overrides: Mapping[str, str],
     ) -> Estimate:
+        self.asked_of.append(settings)
         self.estimated.append((tuple(gpus), dict(overrides)))
         return Estimate()
 

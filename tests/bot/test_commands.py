@@ -267,6 +267,17 @@ async def test_estimate_takes_settings_and_names_those_that_do_not_exist(bench: 
     assert "did you mean batch\\_size" in bench.github.comments[-1].body
 
 
+async def test_estimate_takes_the_script_and_cloud_instances_by_name(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY, "tools/finetune.py": BUGGY})
+    await ask(bench, pull, "/preflight estimate tools/finetune.py p4d.24xlarge")
+    gpus, overrides = bench.analyst.estimated[-1]
+    assert (gpus, overrides) == (("a100-sxm4-40gb",), {"world_size": "8"})
+    assert bench.analyst.asked_of[-1].named_scripts == ("tools/finetune.py",)
+
+    await ask(bench, pull, "/preflight estimate tools/gone.py")
+    assert "`tools/gone.py` is no file" in bench.github.comments[-1].body
+
+
 async def test_compare_estimates_once_for_each_number_of_devices(bench: Bench) -> None:
     pull = bench.open({"train.py": BUGGY})
     await ask(bench, pull, "/preflight compare t4 a100 8xh100")

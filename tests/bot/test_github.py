@@ -59,11 +59,18 @@ async def test_a_token_reaches_the_repository_it_is_for_and_no_other(bench: Benc
     assert len(bench.github.calls("apps/create-installation-access-token")) == 2
 
 
-async def test_the_repositories_of_an_installation_are_listed_with_a_token_for_nothing_else(bench: Bench) -> None:
+async def test_an_installation_is_looked_through_with_one_token_that_writes_nothing(bench: Bench) -> None:
     (listed,) = await bench.connection.repositories(bench.repository.installation_id)
     assert listed.id == bench.repository.id
     asked = bench.github.calls("apps/create-installation-access-token")
-    assert [call.body for call in asked] == [{"permissions": {"metadata": "read"}}]
+    assert set(asked[0].body["permissions"].values()) == {"read"}
+    pull = bench.open({"train.py": BUGGY})
+    looking = bench.connection.looked_at(bench.repository.installation_id, "acme", "trainer")
+    assert [each.number for each in await looking.open_pulls()] == [pull.number]
+    assert await looking.check_runs(pull.head_sha, "Preflight", bench.github.app.id) == []
+    assert len(bench.github.calls("apps/create-installation-access-token")) == 1
+    with pytest.raises(gidgethub.BadRequest):
+        await looking.create_comment(pull.number, "no")
 
 
 @pytest.mark.parametrize("how", ["deleted", "suspended", "not covered", "suspended with a token"])

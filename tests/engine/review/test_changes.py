@@ -158,3 +158,16 @@ def test_a_line_that_is_replaced_is_not_called_deleted() -> None:
     report = reviewed({"train.py": TRAIN}, {"train.py": replaced})
     assert [each.name for each in report.introduced] == ["missing-zero-grad"]
     assert not any("deletes" in step.message for step in report.introduced[0].evidence)
+
+
+def test_a_suggestion_is_the_line_as_the_file_has_it_whatever_its_ends_and_indents() -> None:
+    tabs = TRAIN.replace("    ", "\t")
+    endless = TRAIN[: TRAIN.index("    return total")].rstrip()
+    for before, line in (
+        (TRAIN.replace("\n", "\r\n"), "        total += loss.detach()"),
+        (tabs, "\t\ttotal += loss.detach()"),
+        (endless, "        total += loss.detach()"),
+    ):
+        report = reviewed({"train.py": before}, {"train.py": before.replace("loss.detach()", "loss")})
+        (comment,) = report.review_comments
+        assert f"```suggestion\n{line}\n```" in comment.body
