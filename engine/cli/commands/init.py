@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from engine.cli.setting_up.files import Planned
 
 PARTS = ("config", "pre-commit", "workflow")
+NEXT = """\
+next: `preflight check`; where old code has findings, `preflight check --baseline preflight.json --update-baseline` takes
+them as known, and `--baseline preflight.json` in the hook and the workflow reports what is new"""
 HELP = "write configuration, pre-commit hook and CI workflow"
 EXAMPLES = (
     ("preflight init", "all three, for the repository in the working folder"),
@@ -57,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"# {file.path}\n{file.text}")
         else:
             _write(folder, file, force=arguments.force)
+    if not arguments.dry_run:
+        print(NEXT, file=sys.stderr)
     return 0
 
 
