@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PARTS = ("config", "pre-commit", "workflow")
 NEXT = """\
-next: `preflight check`; where old code has findings, `preflight check --baseline preflight.json --update-baseline` takes
-them as known, and `--baseline preflight.json` in the hook and the workflow reports what is new"""
+next: `preflight check`; where old code has findings, `preflight check --baseline preflight.json --update-baseline`
+takes them as known, and `--baseline preflight.json` in the hook and the workflow reports what is new"""
 HELP = "write configuration, pre-commit hook and CI workflow"
 EXAMPLES = (
     ("preflight init", "all three, for the repository in the working folder"),
