@@ -204,7 +204,7 @@ def report(
             model=model,
             configuration=settings,
             targets=_unknown_targets(devices),
-            notes=notes_in_cells(project, (f"the program could not be followed: {why}", *said)),
+            notes=notes_in_cells(project, launch.script, (f"the program could not be followed: {why}", *said)),
         )
     if run.problem is not None:
         said.append(f"the run was followed until {run.problem}")
@@ -229,7 +229,7 @@ def report(
         savings=found.savings,
         smaller=found.smaller,
         confidence=confidence,
-        notes=notes_in_cells(project, dict.fromkeys(said)),
+        notes=notes_in_cells(project, launch.script, dict.fromkeys(said)),
     )
 
 

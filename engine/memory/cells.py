@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from engine.findings import Setting
 from engine.project import Project, UnreadableFile
 
-_PLACE = re.compile(r"([^\s:]+\.ipynb):(\d+)\b")
-
 
 def settings_in_cells(project: Project, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Settings that were read from a notebook, with the cell in their path."""
@@ -23,14 +21,18 @@ def _in_cell(project: Project, setting: Setting) -> Setting:
     return setting.model_copy(update={"path": path, "line": line})
 
 
-def notes_in_cells(project: Project, notes: Iterable[str]) -> tuple[str, ...]:
-    """Notes whose `notebook.ipynb:12` says the cell and the line in it."""
+def notes_in_cells(project: Project, script: str, notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes on a script; where that is a notebook, `notebook.ipynb:12` says the cell and the line in it."""
+    if not script.endswith(".ipynb"):
+        return tuple(notes)
 
     def place(match: re.Match[str]) -> str:
-        path, line = _displayed(project, match[1], int(match[2]))
+        path, line = _displayed(project, script, int(match[1]))
         return f"{path}:{line}"
 
-    return tuple(_PLACE.sub(place, note) if ".ipynb:" in note else note for note in notes)
+    # Nothing imports a notebook, so no other one is spoken of.
+    own = re.compile(rf"{re.escape(script)}:(\d+)\b")
+    return tuple(own.sub(place, note) for note in notes)
 
 
 def _displayed(project: Project, path: str, line: int) -> tuple[str, int]:

@@ -213,9 +213,9 @@ def test_an_estimate_names_the_cells_that_it_read_from_and_never_an_output() -> 
 
 
 def test_notes_of_an_estimate_name_the_cell() -> None:
-    project = Project.from_mapping({"train.ipynb": written(SETUP, "undefined_name.work()", TRAINING)})
-    notes = estimate(project, "train.ipynb", gpus=["t4"]).notes
-    assert any("train.ipynb#cell=2:1: passed over" in note for note in notes), notes
+    project = Project.from_mapping({"Part 2 (GPU).ipynb": written(SETUP, "undefined_name.work()", TRAINING)})
+    notes = estimate(project, "Part 2 (GPU).ipynb", gpus=["t4"]).notes
+    assert any("Part 2 (GPU).ipynb#cell=2:1: passed over" in note for note in notes), notes
 
 
 def reviewed(before: str, after: str) -> Any:
