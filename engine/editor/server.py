@@ -16,6 +16,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -37,6 +38,8 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
     ],
     save=True,
 )
+WATCHED = ("**/*.py", "**/*.ipynb", "**/.github/preflight.y*ml", "**/pyproject.toml")
+"""What may change on disk without the editor, by a checkout or a formatter."""
 
 
 class PreflightServer(LanguageServer):
@@ -113,6 +116,22 @@ class PreflightServer(LanguageServer):
             return None
         return checked
 
+    async def watch(self) -> None:
+        """Ask the editor to tell of files that change on disk, where it can."""
+        workspace = self.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace is not None else None
+        if watching is None or not watching.dynamic_registration:
+            return
+        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(name) for name in WATCHED])
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = types.Registration("preflight-files", method, options)
+        try:
+            await self.client_register_capability_async(types.RegistrationParams([registration]))
+        except JsonRpcException as problem:
+            self._log(
+                f"Files that change on disk are seen when one is opened or saved: {problem}", types.MessageType.Log
+            )
+
     # ---- what is open --------------------------------------------------------------------------------------------
 
     def _folders(self) -> list[Path]:
@@ -166,6 +185,10 @@ def _local_path(uri: str | None) -> Path | None:
 def build_server() -> PreflightServer:
     """The server with all that it answers to."""
     server = PreflightServer()
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_: types.InitializedParams) -> None:
+        await server.watch()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)

@@ -50,6 +50,7 @@ class Editor:
         self.folder = folder
         self.versions: dict[str, int] = {}
         self.told: dict[str, types.PublishDiagnosticsParams] = {}
+        self.watched: list[str] = []
         self.news = asyncio.Condition()
         self.client = pytest_lsp.LanguageClient(converter_factory=default_converter)
 
@@ -58,7 +59,16 @@ class Editor:
                 self.told[parameters.uri] = parameters
                 self.news.notify_all()
 
-        features = {**DEFAULT_CLIENT_FEATURES, types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: hear}
+        async def watch(parameters: types.RegistrationParams) -> None:
+            async with self.news:
+                self.watched += [entry.method for entry in parameters.registrations]
+                self.news.notify_all()
+
+        features = {
+            **DEFAULT_CLIENT_FEATURES,
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: hear,
+            types.CLIENT_REGISTER_CAPABILITY: watch,
+        }
         register_lsp_features(self.client, features)
 
     def uri(self, name: str) -> str:
@@ -169,6 +179,20 @@ async def test_the_buffers_of_other_files_count_as_they_are_open(editor: Editor)
     assert mark.range.start.line == 12
     editor.close("helper.py")
     await editor.marked(editor.uri("caller.py"), 1)
+
+
+@in_one_session
+async def test_a_file_that_changes_on_disk_counts_when_the_editor_tells(editor: Editor) -> None:
+    async with asyncio.timeout(LONGEST_SECONDS), editor.news:
+        await editor.news.wait_for(lambda: types.WORKSPACE_DID_CHANGE_WATCHED_FILES in editor.watched)
+    aside = editor.folder / "aside.py"
+    aside.write_text("def remember(losses, loss):\n    losses.append(loss.detach())\n")
+    text = CLEAN.replace("losses.append(loss.detach())", "remember(losses, loss)")
+    await editor.open("watcher.py", f"from aside import remember\n{text}")
+    aside.write_text("def remember(losses, loss):\n    losses.append(loss)\n")
+    event = types.FileEvent(aside.as_uri(), types.FileChangeType.Changed)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    await editor.marked(editor.uri("watcher.py"), 1, "PF101")
 
 
 @in_one_session
