@@ -31,6 +31,7 @@ from bot.observing import Observer, TimedSteps, Unobserved
 from bot.redaction import bound
 from bot.remembered import Dismissal
 from bot.review import markers
+from bot.review.analysis import AnalysisBroken
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done
 from bot.steps import PutOff, StepFailed, Steps
@@ -232,7 +233,10 @@ class JobHandler:
         settings = change.configuration.settings
         if not settings.ignore_button:
             return _Findings()
-        report = (await self._pipeline.analyst.review(change.sides, change.files, settings)).report
+        try:
+            report = (await self._pipeline.analyst.review(change.sides, change.files, settings)).report
+        except AnalysisBroken:
+            return _Findings()
         return _Findings(
             fingerprints=tuple(finding.fingerprint for finding in report.introduced),
             rules=tuple(finding.rule for finding in report.introduced),

@@ -115,6 +115,11 @@ def memory_title(report: ReviewReport) -> str:
     return ", ".join([told, *others])
 
 
+def not_looked_at(limited: Sequence[str]) -> str:
+    """Return the summary's word on what of a change was left out; empty where nothing was."""
+    return f"Not looked at: {'; '.join(prose(each) for each in limited)}. The check run says more." if limited else ""
+
+
 def gibibytes(size: int) -> str:
     """Return bytes as GiB with one decimal."""
     return f"{size / 2**30:.1f}"

@@ -17,6 +17,10 @@ async def forget_configuration(event: sansio.Event, desk: Desk) -> None:
     payload = PushPayload.read(event.data)
     if payload.repository is None or not payload.ref.startswith("refs/heads/"):
         return
-    if not payload.paths.isdisjoint(CONFIGURATION_PATHS):
-        owner, _, name = payload.repository.full_name.partition("/")
-        desk.forget_configuration(owner, None if name == ORGANISATION_REPOSITORY else name)
+    owner, _, name = payload.repository.full_name.partition("/")
+    if name == ORGANISATION_REPOSITORY:
+        # `extends` may name any file there.
+        if any(path.endswith((".yml", ".yaml")) for path in payload.paths):
+            desk.forget_configuration(owner, None)
+    elif not payload.paths.isdisjoint(CONFIGURATION_PATHS):
+        desk.forget_configuration(owner, name)

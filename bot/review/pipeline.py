@@ -218,6 +218,8 @@ class ReviewPipeline:
         considered = consider(analysis.report, dismissals, settings)
         report = with_evidence(considered.report, loaded.measured)
         proposal = await self._proposed(repository, change, loaded.base_ref)
+        limited = _limits(change, analysis)
+        unread = messages.not_looked_at(limited)
         anchors = Anchors(files)
         placed = tuple(comment for comment in report.review_comments if anchors.takes(comment))
         page = None
@@ -229,13 +231,14 @@ class ReviewPipeline:
             report=report.model_copy(
                 update={
                     "review_comments": placed,
+                    "summary_markdown": f"{report.summary_markdown}\n\n{unread}" if unread else report.summary_markdown,
                     "annotations": (*(proposal.annotations if proposal is not None else ()), *report.annotations),
                 }
             ),
             page=page,
             skipped=skipped,
-            limited=_limits(change, analysis),
-            dismissed=considered.section,
+            limited=limited,
+            sections="\n\n".join(part for part in (considered.section, unread) if part),
             text=messages.check_text(
                 problems=problems,
                 annotations=(len(report.annotations), publishing.MOST_ANNOTATIONS),
@@ -304,7 +307,7 @@ class ReviewPipeline:
         if analysed.report is not None and analysed.skipped is None and not published.quiet:
             repository = self._repository(key, loaded)
             said = await self._said(repository, loaded.number)
-            text = planning.summary_text(analysed.report, said, published.posted, published.folded, analysed.dismissed)
+            text = planning.summary_text(analysed.report, said, published.posted, published.folded, analysed.sections)
             await publishing.publish_summary(repository, loaded.number, said, text)
         return Done()
 

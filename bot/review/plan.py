@@ -121,12 +121,12 @@ def _outdated(report: ReviewReport, said: Said) -> Iterable[SaidComment]:
 
 
 def summary_text(
-    report: ReviewReport, said: Said, posted: Sequence[str], folded: Sequence[str], dismissed: str = ""
+    report: ReviewReport, said: Said, posted: Sequence[str], folded: Sequence[str], sections: str = ""
 ) -> str | None:
     """Return the sticky comment as it should be, or None where there should be none.
 
-    `posted` are the fingerprints of this push's comments, `folded` the comments that it folded away, `dismissed` the
-    section on what people dismissed.
+    `posted` are the fingerprints of this push's comments, `folded` the comments that it folded away, `sections` what
+    stands below the engine's words.
     """
     if said.summary_id is None and not worth_a_comment(report):
         return None
@@ -141,7 +141,7 @@ def summary_text(
     known, since = (present & said.fingerprints) - set(posted), _gone(said, present, folded)
     if known or since:
         parts = (report.introduced, report.fixed, report.existing, report.memory, report.failed, report.entry_points)
-        text = "\n\n".join(part for part in (summary_markdown(*parts, known=known, since=since), dismissed) if part)
+        text = "\n\n".join(part for part in (summary_markdown(*parts, known=known, since=since), sections) if part)
     if not text.strip():
         text = messages.all_clear(len(report.fixed))
     return messages.summary_comment(text, remembered, sorted({*said.folded, *folded}))

@@ -48,8 +48,8 @@ class Analysed(_Stage):
     """What was not looked at, and what is wrong with the configuration."""
     limited: tuple[str, ...] = ()
     """What was not looked at, in a few words each."""
-    dismissed: str = ""
-    """The section on what people dismissed."""
+    sections: str = ""
+    """What the summary says besides the engine's words: what people dismissed, and what was not looked at."""
     most_comments: int = 0
     silent: tuple[str, ...] = ()
     """Fingerprints of findings that people dismissed: no comments on them."""

@@ -207,6 +207,8 @@ async def test_merge_queues_are_let_through() -> None:
         ("acme/trainer", "refs/heads/main", "train.py", []),
         ("acme/trainer", "refs/tags/v1", ".github/preflight.yml", []),
         ("acme/.github", "refs/heads/main", ".github/preflight.yml", [("acme", None)]),
+        ("acme/.github", "refs/heads/main", "presets/vision.yml", [("acme", None)]),
+        ("acme/.github", "refs/heads/main", "profile/README.md", []),
     ],
 )
 async def test_a_push_to_the_configuration_drops_what_is_kept(

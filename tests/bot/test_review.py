@@ -104,6 +104,7 @@ async def test_what_could_not_be_looked_at_is_no_success_and_stands_in_the_title
     (check,) = bench.github.checks
     assert check.conclusion == "neutral"
     assert "1 changed file not read" in (check.title or "")
+    assert "Not looked at: 1 changed file not read" in (check.summary or "")
     assert "`huge.py`" in (check.text or "")
 
 
