@@ -58,14 +58,11 @@ async def _setup(stack: AsyncExitStack, shown: Shown, folder: Path) -> str:
     github = await stack.enter_async_context(StandIn(enterprise=True))
     repository = shown.pull.repository
     github.add_repository(repository.git.folder, owner=repository.owner, name=repository.name, installed=False)
-    pages = SetupPages(
-        FileStore(folder / "settings.env"),
-        Proposal("https://preflight.example.org", "", GitHubHost(github.web_url, True)),
-    )
+    pages = SetupPages(FileStore(folder / "settings.env"), Proposal(github=GitHubHost(github.web_url, trusted=True)))
     application = web.Application()
     pages.add_to(application)
     root = await _listening(stack, application, 0)
-    # GitHub sends the browser back to where this page is.
+    # All that is registered here stays on this machine.
     pages.is_at(root.rstrip("/"))
     return root.rstrip("/") + pages.link
 

@@ -100,8 +100,8 @@ class SetupPages:
         return f"/setup?token={self.token}"
 
     def is_at(self, address: str) -> None:
-        """Say where these pages are, when that is not the public address."""
-        self._proposal = replace(self._proposal, local_url=address)
+        """Propose the address of a server that knows it only once it listens."""
+        self._proposal = replace(self._proposal, public_url=address)
 
     def add_to(self, application: web.Application) -> None:
         """Serve the pages."""

@@ -31,6 +31,7 @@ def test_the_sample_is_reviewed_and_shown(tmp_path: Path) -> None:
         "GiB",
         "does not fit rtx-4090",
         "What would save memory",
+        "The pages of the pull request, its report and the set-up were opened once",
     ):
         assert words in done.stdout, done.stdout
 
