@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from bot.standin import StandIn
-from tests.stress.end_state import all_reviewed, complaints, until
+from bot.standin import PullRequest, StandIn
+from tests.stress.end_state import all_reviewed, complaints, is_reviewed, until
 from tests.stress.figures import Outcome, milliseconds, percentile
 from tests.stress.fleet import ROOT, Fleet
 from tests.stress.repositories import script, small_pulls, write
@@ -27,22 +28,26 @@ async def run(
     rate: float = 200.0,
     seconds: float = 10.0,
     pulls: int = 50,
+    beside: int = 20,
     most_p99_seconds: float = MOST_P99_SECONDS,
     patience_seconds: float = 1200.0,
 ) -> Outcome:
-    """Deliveries are spread over the pull requests; each is worked, or finds its head reviewed already."""
-    write(folder / "trainer.git", {"train.py": script(0, buggy=False)}, small_pulls(pulls))
+    """Deliveries are spread over the pull requests; each is worked, left to a later one of its pull request, or finds
+    its head reviewed already. Others were opened right before, and are being reviewed meanwhile."""
+    write(folder / "trainer.git", {"train.py": script(0, buggy=False)}, small_pulls(pulls + beside))
     database = folder / "queue.sqlite3"
     async with StandIn(hourly_limit=10**9) as github:
         repository = github.add_repository(folder / "trainer.git", owner="acme")
-        for number in range(pulls):
-            github.open_pull(repository, base="main", head=f"pull-{number}")
-        prepared = await _prepare(github, int(rate * seconds))
+        made = [github.open_pull(repository, base="main", head=f"pull-{number}") for number in range(pulls + beside)]
+        prepared = await _prepare(github, made[:pulls], int(rate * seconds))
         fleet = Fleet(github, f"sqlite:///{database}", folder, {"PREFLIGHT_RECONCILE_ON_START": "false"})
         try:
             await fleet.serve()
+            await _warm_up(github, patience_seconds)
+            for pull in made[pulls:]:
+                await github.deliver("pull_request", "opened", pull=pull)
             answered = await _send(github.webhook_url or "", rate, prepared)
-            under_way = len(github.checks)
+            reviewed = sum(is_reviewed(github, pull) for pull in made[pulls:])
             await all_reviewed(github, patience_seconds)
             await until(lambda: _unfinished(database) == 0, patience_seconds, lambda: "jobs are left over")
             faults = complaints(github, lambda _pull: 1)
@@ -58,17 +63,24 @@ async def run(
     if done != len(prepared):
         faults.append(f"{len(prepared) - done} deliveries were lost")
     figures = (
-        f"{len(answered)} at {rate:.0f}/s: {milliseconds(latencies)}; {under_way} reviews begun beside; "
+        f"{len(answered)} at {rate:.0f}/s: {milliseconds(latencies)}; {reviewed} reviews made meanwhile; "
         f"{done} worked or superseded, {len(prepared) - done} lost"
     )
     return Outcome(figures, faults)
 
 
-async def _prepare(github: StandIn, count: int) -> list[Prepared]:
+async def _warm_up(github: StandIn, patience_seconds: float) -> None:
+    """Have one pull request reviewed: what is measured is a bot that has been running, as bots do."""
+    first = github.pulls[0]
+    await github.deliver("pull_request", "opened", pull=first)
+    await until(lambda: is_reviewed(github, first), patience_seconds, lambda: "not even one is reviewed")
+
+
+async def _prepare(github: StandIn, pulls: Sequence[PullRequest], count: int) -> list[Prepared]:
     prepared = []
     for index in range(count):
-        pull = github.pulls[index % len(github.pulls)]
-        action = "opened" if index < len(github.pulls) else "synchronize"
+        pull = pulls[index % len(pulls)]
+        action = "opened" if index < len(pulls) else "synchronize"
         made = await github.deliver("pull_request", action, pull=pull, lose=True)
         headers, body = github.signed("pull_request", made.payload, made.guid)
         prepared.append(Prepared(headers=headers, body=body.decode()))

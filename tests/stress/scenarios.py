@@ -43,7 +43,9 @@ class Scenario:
 
 SCENARIOS: Mapping[str, Scenario] = {
     "deliveries": Scenario(
-        deliveries.run, {"rate": 50.0, "seconds": 1.0, "pulls": 2, "most_p99_seconds": 5.0}, frozenset({"pulls"})
+        deliveries.run,
+        {"rate": 50.0, "seconds": 1.0, "pulls": 2, "beside": 1, "most_p99_seconds": 5.0},
+        frozenset({"pulls"}),
     ),
     "kills-sqlite": Scenario(kills.on_sqlite, {"pulls": 2, "kills": 1}, frozenset({"pulls", "kills", "seed"})),
     "kills-postgres": Scenario(
