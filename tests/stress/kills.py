@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ MOST_REST_SECONDS = 2.0
 """From the state at which a kill is due to the kill: any moment of a review may be hit."""
 LOOK_SECONDS = 0.05
 LOST = "worker-3"
-COMES_BACK = ("worker-1", "worker-2", RECEIVER)
+LASTING = ("worker-1", "worker-2")
 SILENT_SECONDS = 60
 """Least that the setting takes."""
 FAULTS = ("500", "502", "lost-answer", "secondary", "secondary-429", "timeout", "hang")
@@ -116,6 +116,7 @@ async def on_postgres(
     pulls: int = 200,
     kills: int = 50,
     seed: int = 1,
+    lasting: Sequence[str] = LASTING,
     patience_seconds: float = 1800.0,
 ) -> Outcome:
     """A receiver and three workers; one of the workers is lost for good, the others come back."""
@@ -124,17 +125,17 @@ async def on_postgres(
         lost_at = stage.chance.randrange(kills)
         try:
             await _begin(fleet, RECEIVER)
-            for name in ("worker-1", "worker-2", LOST):
+            for name in (*lasting, LOST):
                 await _begin(fleet, name)
             arriving = asyncio.create_task(stage.arrive())
             async for kill in stage.moments(kills):
-                name = LOST if kill == lost_at else stage.chance.choice(COMES_BACK)
+                name = LOST if kill == lost_at else stage.chance.choice((*lasting, RECEIVER))
                 await fleet.kill(name)
                 if name != LOST:
                     await _begin(fleet, name)
             await arriving
-            await fleet.stop("worker-1")
-            await _begin(fleet, "worker-1")
+            await fleet.stop(lasting[0])
+            await _begin(fleet, lasting[0])
             faults = await stage.end(patience_seconds)
         finally:
             await fleet.kill_all()

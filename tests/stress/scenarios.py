@@ -24,6 +24,8 @@ class Scenario:
     small: Mapping[str, Any]
     sizes: frozenset[str]
     postgres: bool = False
+    sampled: bool = False
+    """Whether the ordinary tests run the small one."""
 
     async def run(self, folder: Path, *, small: bool = False, **sizes: int) -> Outcome:
         """Run it at full size, or small, with some sizes given.
@@ -47,11 +49,17 @@ SCENARIOS: Mapping[str, Scenario] = {
         {"rate": 50.0, "seconds": 1.0, "pulls": 2, "beside": 1, "most_p99_seconds": 5.0},
         frozenset({"pulls"}),
     ),
-    "kills-sqlite": Scenario(kills.on_sqlite, {"pulls": 2, "kills": 1}, frozenset({"pulls", "kills", "seed"})),
-    "kills-postgres": Scenario(
-        kills.on_postgres, {"pulls": 2, "kills": 1}, frozenset({"pulls", "kills", "seed"}), postgres=True
+    "kills-sqlite": Scenario(
+        kills.on_sqlite, {"pulls": 2, "kills": 1}, frozenset({"pulls", "kills", "seed"}), sampled=True
     ),
-    "faults": Scenario(kills.under_faults, {"pulls": 2}, frozenset({"pulls", "seed"})),
+    "kills-postgres": Scenario(
+        kills.on_postgres,
+        {"pulls": 2, "kills": 1, "lasting": ("worker-1",)},
+        frozenset({"pulls", "kills", "seed"}),
+        postgres=True,
+        sampled=True,
+    ),
+    "faults": Scenario(kills.under_faults, {"pulls": 1}, frozenset({"pulls", "seed"}), sampled=True),
     "hostile": Scenario(hostile.run, {"only": ("names",)}, frozenset()),
     "workers": Scenario(
         load.throughput,
