@@ -105,6 +105,47 @@ class Turns:
         return True
 
 
+WRITES = sa.Table(
+    "preflight_writes",
+    _METADATA,
+    sa.Column("installation_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("free_at", sa.Float, nullable=False),
+)
+"""When the next write of an installation may go out, in epoch seconds."""
+
+
+class WriteTurns:
+    """Turns to write for each installation, over all workers of one database."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        _METADATA.create_all(engine)
+
+    def reserve(self, installation_id: int, now: float, seconds: float) -> float:
+        """Return when this write may go out, and keep the `seconds` from then on to it."""
+        while True:
+            try:
+                with self._engine.begin() as connection:
+                    return self._next(connection, installation_id, now, seconds)
+            except sa.exc.IntegrityError:
+                # Another worker wrote the installation's first row at the same moment.
+                continue
+
+    @staticmethod
+    def _next(connection: sa.Connection, installation_id: int, now: float, seconds: float) -> float:
+        begin = sa.case((WRITES.c.free_at > now, WRITES.c.free_at), else_=now)
+        taken = connection.execute(
+            sa.update(WRITES)
+            .where(WRITES.c.installation_id == installation_id)
+            .values(free_at=begin + seconds)
+            .returning(WRITES.c.free_at)
+        ).first()
+        if taken is not None:
+            return float(taken[0]) - seconds
+        connection.execute(sa.insert(WRITES).values(installation_id=installation_id, free_at=now + seconds))
+        return now
+
+
 class Heartbeats:
     """Who is alive: the queue itself does not take over the jobs of a machine that is lost."""
 

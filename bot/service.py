@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import aiohttp
+import sqlalchemy as sa
 from aiohttp import web
 
 from bot.clock import Clock, SystemClock
-from bot.database import Turns, create_engine
+from bot.database import Turns, WriteTurns, create_engine
 from bot.github.connection import GitHub
 from bot.github.egress import GitHubConnector
 from bot.handler import JobHandler
@@ -123,6 +124,7 @@ async def running(
     """Run the bot for the duration of the block; without `worker` it only accepts deliveries."""
     clock = clock or SystemClock()
     metrics = Metrics()
+    engine = create_engine(settings.database_url)
     connector = GitHubConnector((settings.github_api_url, settings.graphql_url, settings.web_url))
     async with (
         aiohttp.ClientSession(connector=connector, trust_env=True) as session,
@@ -138,13 +140,13 @@ async def running(
             write_interval_seconds=settings.write_interval_seconds,
             request_seconds=settings.request_seconds,
             called=metrics.called,
+            reserve=_writing_in_turn(engine, clock),
         )
         configurations = Configurations(clock)
         limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)
         results = (
             ResultFolders(Path(settings.results_folder), settings.results_bytes) if settings.results_folder else None
         )
-        engine = create_engine(settings.database_url)
         remembered = Remembered(engine, clock)
         reports = ReportStore(engine, retention_days=settings.report_days)
         pipeline = ReviewPipeline(
@@ -223,6 +225,18 @@ async def _model_hub(url: str, clock: Clock) -> AsyncIterator[Hub | None]:
         return
     async with aiohttp.ClientSession(connector=GitHubConnector((url,)), trust_env=True) as session:
         yield Hub(session, url, clock)
+
+
+def _writing_in_turn(engine: sa.Engine, clock: Clock) -> Callable[[int, float], Awaitable[float]] | None:
+    """How the workers of several machines agree on when to write; a SQLite file has one worker."""
+    if engine.dialect.name == "sqlite":
+        return None
+    turns = WriteTurns(engine)
+
+    async def reserve(installation_id: int, seconds: float) -> float:
+        return await asyncio.to_thread(turns.reserve, installation_id, clock.now(), seconds)
+
+    return reserve
 
 
 async def _keep_up(reconciler: Reconciler, remembered: Remembered, turns: Turns, clock: Clock, days: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -35,7 +36,9 @@ class GitHub:
         write_interval_seconds: float = 1.0,
         request_seconds: float = REQUEST_SECONDS,
         called: Called = nobody_counts,
+        reserve: Callable[[int, float], Awaitable[float]] | None = None,
     ) -> None:
+        """`reserve` agrees with other workers on when an installation's next write may go out; see `Reserve`."""
         self._session = session
         self.app_id = app_id
         self._tokens = Tokens(app_id, private_key, clock)
@@ -45,6 +48,7 @@ class GitHub:
         self._interval = write_interval_seconds
         self._request_seconds = request_seconds
         self._called = called
+        self._reserve = reserve
         self._app: Client | None = None
         self._shared: dict[int, Shared] = {}
         self._clients: LRUCache[Scope, Client] = LRUCache(MOST_CLIENTS)
@@ -53,13 +57,13 @@ class GitHub:
     def app(self) -> Client:
         """Return the App's own client."""
         if self._app is None:
-            self._app = self._client(None, Shared(self._pacer()))
+            self._app = self._client(None, Shared(WritePacer(self._clock, self._interval)))
         return self._app
 
     def client(self, scope: Scope) -> Client:
         """Return the client of a scope."""
         if scope not in self._clients:
-            shared = self._shared.setdefault(scope.installation_id, Shared(self._pacer()))
+            shared = self._shared.setdefault(scope.installation_id, Shared(self._pacer(scope.installation_id)))
             self._clients[scope] = self._client(scope, shared)
         return self._clients[scope]
 
@@ -80,8 +84,9 @@ class GitHub:
             request_seconds=self._request_seconds,
         )
 
-    def _pacer(self) -> WritePacer:
-        return WritePacer(self._clock, self._interval)
+    def _pacer(self, installation_id: int) -> WritePacer:
+        reserve = None if self._reserve is None else partial(self._reserve, installation_id)
+        return WritePacer(self._clock, self._interval, reserve)
 
     def repository(self, key: RepositoryKey, *, owner: str = "", name: str = "") -> Repository:
         """Return a repository as seen by its installation, under the name it has now where that is another."""

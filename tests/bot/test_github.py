@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from pathlib import Path
 
 import gidgethub
 import pytest
 
+from bot.database import WriteTurns, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
@@ -242,6 +244,28 @@ async def test_writes_of_one_installation_are_a_second_apart() -> None:
     await asyncio.gather(*(write() for _ in range(4)))
 
     assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [1.0, 1.0, 1.0]
+
+
+async def test_workers_of_several_machines_write_a_second_apart_as_well(tmp_path: Path) -> None:
+    clock = FakeClock()
+    begun: list[float] = []
+
+    def worker() -> WritePacer:
+        # A connection of its own to the database that they have in common.
+        turns = WriteTurns(create_engine(f"sqlite:///{tmp_path / 'queue.sqlite3'}"))
+
+        async def reserve(seconds: float) -> float:
+            return turns.reserve(7, clock.now(), seconds)
+
+        return WritePacer(clock, 1.0, reserve)
+
+    for pacer in [worker(), worker()] * 3:
+        async with pacer.turn():
+            begun.append(clock.now())
+
+    assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [1.0] * 5
+    other = WriteTurns(create_engine(f"sqlite:///{tmp_path / 'queue.sqlite3'}"))
+    assert other.reserve(8, clock.now(), 1.0) == clock.now()
 
 
 async def test_both_sides_are_read_with_few_requests(bench: Bench) -> None:
