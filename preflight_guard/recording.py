@@ -25,11 +25,18 @@ BOUND_ABOVE = "positions chosen by a tensor's values were taken as all of them: 
 BOUND_BELOW = "a whole number read from a tensor was taken as 1: the figures may be low"
 
 
+SOME_VALUE = 0.5
+"""A number read from a tensor: neither zero nor one, which formulas of optimizers divide by the distance from."""
+
+
 class Recorder(TorchDispatchMode):
     """A dispatch mode above the fake tensors' own; `phase` names what new storages are until more is known."""
 
-    def __init__(self, device_type: str, gpu: Gpu | None) -> None:
+    def __init__(self, device_type: str, gpu: Gpu | None, *, truth: bool = False) -> None:
         super().__init__()
+        self.asked = False
+        """Whether a truth value was read from a tensor; `truth` is what it was told."""
+        self._truth = truth
         self.tape = Tape()
         self.phase = "activations"
         self.notes: dict[str, None] = {}
@@ -44,6 +51,10 @@ class Recorder(TorchDispatchMode):
     def track(self, tensor: torch.Tensor, category: str | None = None) -> None:
         """Write down a tensor's storage, if it is on the device and new; with a category, say what it is."""
         if tensor.device.type != self._device_type:
+            return
+        if tensor.layout != torch.strided:
+            for part in _parts(tensor):
+                self.track(part, category)
             return
         storage = tensor.untyped_storage()
         key = storage._cdata
@@ -109,11 +120,12 @@ class Recorder(TorchDispatchMode):
         return any(isinstance(each, torch.Tensor) and each.device.type == self._device_type for each in args)
 
     def _value(self, tensor: torch.Tensor) -> float | int | bool:
-        """What `.item()` answers of a tensor without data: checks for trouble find none."""
+        """What `.item()` answers of a tensor without data."""
         if tensor.dtype == torch.bool:
-            return False
+            self.asked = True
+            return self._truth
         if tensor.is_floating_point():
-            return 1.0
+            return SOME_VALUE
         self.notes[BOUND_BELOW] = None
         return 1
 
@@ -129,6 +141,11 @@ class Recorder(TorchDispatchMode):
         if func is aten.nonzero.default:
             return first.new_empty((first.numel(), first.dim()), dtype=torch.int64)
         return first.new_empty((max(first.numel(), args[1].numel()),))
+
+
+def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """The strided tensors that a sparse one is made of; of other layouts than COO none are known."""
+    return [tensor._indices(), tensor._values()] if tensor.layout == torch.sparse_coo else []
 
 
 _MASKS = (torch.bool, torch.uint8)

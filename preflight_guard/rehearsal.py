@@ -81,8 +81,29 @@ def rehearse(
     accumulation_steps: int = 1,
 ) -> Rehearsal:
     """Play two steps. Raises CannotRehearse, with the reason, where the program cannot run without data."""
+    # Where a check of values stops the program, it may be one that has to hold: the other answer is tried.
+    doubt = Recorder(device.type, gpu, truth=False)
+    try:
+        return _rehearse(model, optimizers_of_model, batch, loss, device, gpu, autocast, accumulation_steps, doubt)
+    except CannotRehearse:
+        if not doubt.asked:
+            raise
+    trust = Recorder(device.type, gpu, truth=True)
+    return _rehearse(model, optimizers_of_model, batch, loss, device, gpu, autocast, accumulation_steps, trust)
+
+
+def _rehearse(
+    model: nn.Module,
+    optimizers_of_model: Sequence[Optimizer],
+    batch: Any,
+    loss: Loss | None,
+    device: torch.device,
+    gpu: Gpu | None,
+    autocast: torch.dtype | None,
+    accumulation_steps: int,
+    recorder: Recorder,
+) -> Rehearsal:
     gradients = [(each, each.grad) for each in model.parameters()]
-    recorder = Recorder(device.type, gpu)
     try:
         with _left_alone(), _autocast_on(device.type, recorder.notes), torch.enable_grad():
             copies = Copies(FakeTensorMode(allow_non_fake_inputs=True), device)
@@ -136,7 +157,9 @@ class _Stage:
         made = self._copies.optimizer(optimizer)
         for group in made.param_groups:
             # On CUDA these run over lists of tensors unless told otherwise; fake tensors do not get it by default.
-            if group.get("foreach", False) is None and not group.get("fused") and not group.get("differentiable"):
+            rated = isinstance(group.get("lr"), torch.Tensor) and not group.get("capturable")
+            chosen = rated or group.get("fused") or group.get("differentiable")
+            if group.get("foreach", False) is None and not chosen:
                 group["foreach"] = type(made).__name__ != "Adafactor"
         return made
 
@@ -162,7 +185,7 @@ class _Stage:
                     for _ in range(min(accumulation_steps, 2)):
                         self._pass(self._batch(batch), loss, cast)
                     for optimizer in self._optimizers:
-                        self._step(optimizer)
+                        self._step(optimizer, lambda: self._again(loss, cast))
         finally:
             for handle in handles:
                 handle.remove()
@@ -188,6 +211,13 @@ class _Stage:
         self._recorder.phase = "temporaries"
         value.backward()
         self._recorder.phase = "activations"
+
+    def _again(self, loss: Loss | None, cast: contextlib.AbstractContextManager[Any]) -> torch.Tensor:
+        """What an optimizer that evaluates the loss itself is given to call."""
+        self._clear_gradients()
+        self._pass(self._current, loss, cast)
+        self._recorder.phase = "workspace"
+        return self._loss_of(self._kept, stated=loss is not None)
 
     def _loss_of(self, result: Any, *, stated: bool) -> torch.Tensor:
         if isinstance(result, torch.Tensor) and result.numel() == 1:
@@ -219,12 +249,13 @@ class _Stage:
         if parameter.grad is not None:
             self._recorder.track(parameter.grad, "gradients")
 
-    def _step(self, optimizer: Optimizer | _Compiled) -> None:
+    def _step(self, optimizer: Optimizer | _Compiled, again: Callable[[], torch.Tensor]) -> None:
         self._recorder.phase = "workspace"
         if isinstance(optimizer, _Compiled):
             optimizer.step(self._recorder)
         else:
-            optimizer.step()
+            needed = inspect.signature(optimizer.step).parameters.get("closure")
+            optimizer.step(*([again] if needed is not None and needed.default is needed.empty else []))
             self._name_state(optimizer)
         self._recorder.phase = "activations"
 

@@ -352,3 +352,33 @@ def test_a_sharded_model_is_told() -> None:
 
     report = guard(FullyShardedDataParallel(8, 8), batch=(4, 8), loss=None).report
     assert "sharded over processes" in (report.problem or "")
+
+
+@pytest.mark.parametrize(
+    "name", ["Adadelta", "Adafactor", "Adagrad", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop"]
+)
+def test_every_optimizer_of_torch_is_rehearsed(name: str) -> None:
+    model = nn.Linear(16, 16)
+    report = guard(model, getattr(torch.optim, name)(model.parameters()), batch=(4, 16), loss=None).report
+    assert report.problem is None
+    assert report.optimizer_state > 0
+
+
+def test_optimizers_of_odd_settings_are_rehearsed() -> None:
+    model, table = nn.Linear(16, 16), nn.Embedding(100, 8, sparse=True)
+    rated = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.1))
+    fused = torch.optim.AdamW(model.parameters(), fused=True)
+    for optimizer in (rated, fused):
+        assert guard(model, optimizer, batch=(4, 16), loss=None).report.problem is None
+    sparse = guard(table, torch.optim.SparseAdam(table.parameters()), batch=Shape(4, dtype=torch.long), loss=None)
+    assert sparse.report.problem is None
+
+
+def test_a_check_of_values_that_has_to_hold_is_taken_to() -> None:
+    model = nn.Linear(8, 8)
+
+    def checked(given: Any, rows: Any) -> Any:
+        assert torch.isfinite(rows).all()
+        return given(rows).sum()
+
+    assert guard(model, torch.optim.SGD(model.parameters()), batch=(4, 8), loss=checked).report.problem is None
