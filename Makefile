@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports gates bench corpus calibrate docs judges pins audit installed stress clean
+.PHONY: demo test check lint types imports gates bench corpus calibrate docs capacity capacity-costs judges pins audit installed stress clean
 
 demo: $(INSTALLED)
 	$(BIN)/preflight-bot demo $(if $(REPO),--repo "$(REPO)") $(if $(HEAD),--head "$(HEAD)") $(if $(BASE),--base "$(BASE)")
@@ -52,6 +52,13 @@ $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(INSTALLED)
+
+# docs/capacity.md, from what one review was measured to cost; and that measurement, which takes some minutes.
+capacity: $(INSTALLED)
+	$(BIN)/python -m tests.capacity
+
+capacity-costs: $(INSTALLED)
+	$(BIN)/python -m tests.capacity.measure
 
 # What judges the files of deploy/; where one of it cannot be had, its tests are skipped.
 judges: $(INSTALLED)
