@@ -11,9 +11,10 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
-from bot.intents import Intent
+from bot.intents import CommandIntent, IgnoreIntent, Intent, ThreadIntent
 from bot.metrics import Metrics
 from bot.web import LARGEST_PAYLOAD_BYTES, Receiver, signature_matches
+from tests.bot.conftest import BUGGY, Bench
 from tests.bot.payloads import pull_request
 
 SECRET = "It's a Secret to Everybody"
@@ -141,3 +142,31 @@ async def test_a_payload_that_lacks_the_essential_is_refused_and_not_asked_for_a
     body = json.dumps({"action": "opened", "installation": {"id": 1}}).encode()
     async with client(Store()) as http:
         assert (await http.post("/webhook", data=body, headers=signed(body))).status == 422
+
+
+async def test_what_github_sends_of_buttons_threads_and_edits_becomes_jobs(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    finding, check = bench.github.review_comments[0], bench.github.checks[0]
+    reply = bench.github.add_reply(finding, "ada", "/preflight ignore on purpose")
+    store = Store()
+    receiver = Receiver(store, store, Metrics(), SecretStr(bench.github.app.webhook_secret))
+    async with TestServer(receiver.application()) as server:
+        bench.github.webhook_url = str(server.make_url("/webhook"))
+        pressed = {"requested_action": {"identifier": "ignore-findings"}}
+        sent = [
+            await bench.github.deliver("check_run", "requested_action", check_run=check, extra=pressed),
+            await bench.github.deliver("pull_request_review_thread", "resolved", review_comment=finding, sender="ada"),
+            await bench.github.deliver(
+                "pull_request_review_comment", "edited", review_comment=reply, changes={"body": {"from": "why?"}}
+            ),
+        ]
+
+    assert [delivery.status_code for delivery in sent] == [202, 202, 202]
+    pressing, thread, command = (intent for _, intent, _ in store.accepted)
+    assert isinstance(pressing, IgnoreIntent)
+    assert (pressing.number, pressing.head_sha) == (pull.number, pull.head_sha)
+    assert isinstance(thread, ThreadIntent)
+    assert (thread.comment_id, thread.login, thread.resolved) == (finding.id, "ada", True)
+    assert isinstance(command, CommandIntent)
+    assert (command.command, command.reply_to, command.in_thread) == ("ignore", finding.id, True)
