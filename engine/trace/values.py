@@ -260,8 +260,14 @@ class Value:
     def carries_graph(self) -> bool | None:
         """Whether it holds an autograd graph; None where the program's unknown parts decide. Final after the run."""
         if self._graph == "unset":
-            self._graph = None
-            self._graph = self._find_graph()
+            _asked.append(self)
+            try:
+                if len(_asked) % DEEP == 0:
+                    _settle_ancestors(self)
+                self._graph = None
+                self._graph = self._find_graph()
+            finally:
+                _asked.pop()
         return self._graph  # type: ignore[return-value]
 
     def _find_graph(self) -> bool | None:
@@ -361,6 +367,31 @@ class Value:
 
     def __str__(self) -> str:
         return self.name or self.op or "value"
+
+
+DEEP = 400
+"""Questions within questions after which a chain of values is answered from its far end: a program that is unrolled has
+thousands of values in a row, and Python's stack ends before."""
+_asked: list[Value] = []
+"""The values that are being asked whether they carry a graph, each because of the one before."""
+
+
+def _settle_ancestors(value: Value) -> None:
+    """Ask everything that a value was made from, parents before children, so that no question goes deep."""
+    seen = {id(value)}
+    path = [iter(value.parents)]
+    owners = [value]
+    while path:
+        parent = next(path[-1], None)
+        if parent is None:
+            path.pop()
+            owner = owners.pop()
+            if owner is not value:
+                _ = owner.carries_graph
+        elif id(parent) not in seen and parent._graph == "unset":
+            seen.add(id(parent))
+            path.append(iter(parent.parents))
+            owners.append(parent)
 
 
 def any_graph(values: Any) -> bool | None:

@@ -51,6 +51,14 @@ def test_a_broken_file_does_not_lose_the_others() -> None:
     assert [finding.name for finding in report.findings] == ["retained-graph"]
 
 
+def test_values_made_from_thousands_of_others_stop_no_rule() -> None:
+    calls = "".join(f"def f{n}(x):\n    return f{n + 1}(f{n + 1}(f{n + 1}(x)))\n" for n in range(40))
+    branching = f"import torch\n{calls}def f40(x):\n    return f0(x)\nf0(torch.ones(1)).backward()\n"
+    unrolled = "import torch\nx = torch.ones(1, requires_grad=True)\n" + "x = x * 2\n" * 5_000 + "x.backward()\n"
+    for source in (branching, unrolled):
+        assert check(Project.from_mapping({"train.py": source})).files.failed == ()
+
+
 def test_import_cycles_and_recursion_end() -> None:
     files = {
         "a.py": "import torch\nfrom b import g\n\n\ndef f(x):\n    return g(x)\n",
