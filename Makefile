@@ -81,7 +81,7 @@ pins: judges
 # Known vulnerabilities of what the image is made of.
 audit: judges
 	$(BIN)/pip-audit --requirement deploy/requirements.txt --requirement deploy/build-requirements.txt \
-		--no-deps --disable-pip --progress-spinner off
+		--require-hashes --disable-pip --progress-spinner off
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
