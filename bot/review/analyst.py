@@ -40,6 +40,10 @@ before."""
 PR_SET_PDEATHSIG = 1
 """prctl(2)."""
 MOST_RULES = 100
+UNEXPLORED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What may go wrong in a run that nobody waits for."""
+EXPLORE_SECONDS = 20.0
+"""As much as one estimate of a review gets."""
 _STATUSES = frozenset(get_args(Status))
 
 
@@ -106,8 +110,8 @@ def estimate_script(request: Request, wanted: Wanted | None = None) -> Estimate:
     return Estimate()
 
 
-def explore_script(request: Request) -> Exploration:
-    """Play the head's script under the chosen changes."""
+def explore_script(request: Request, seconds: float) -> Exploration:
+    """Play the head's script under the chosen changes; each run takes `seconds` of processor time at most."""
     from engine.exploration import explore
 
     head = Project.from_mapping(_files(request, request.head))
@@ -117,25 +121,28 @@ def explore_script(request: Request) -> Exploration:
         gpus=request.gpus,
         chosen=request.chosen,
         overrides=request.overrides,
-        seconds=request.cpu_seconds / 2,
+        seconds=seconds,
     )
 
 
 def details_of(request: Request, report: ReviewReport) -> Details:
     """Gather what the report page shows. The review itself must not be lost over it: a script is played once more only
-    where more than half of the processor time is left."""
+    where more than half of the processor time is left, and goes without its run where that fails."""
     files = _files(request, request.head)
     exploration, head = None, report.memory.head
     if head is not None and head.memory is not None and report.memory.script is not None:
-        spent = time.process_time()
-        if spent < request.cpu_seconds / 2:
+        left = request.cpu_seconds - time.process_time()
+        if left > request.cpu_seconds / 2:
             size = request.settings.entry_point(report.memory.script).world_size
             asked = {
                 "script": report.memory.script,
                 "gpus": tuple(target.gpu for target in head.targets),
                 "overrides": {"world_size": str(size)} if size is not None else {},
             }
-            exploration = explore_script(request.model_copy(update=asked))
+            try:
+                exploration = explore_script(request.model_copy(update=asked), min(EXPLORE_SECONDS, left / 3))
+            except UNEXPLORED as problem:
+                print(f"the report goes without its run: {type(problem).__name__}", file=sys.stderr)
     return Details(exploration=exploration, suppressions=count_suppressions(files))
 
 
@@ -186,7 +193,8 @@ def _answer(request: Request, wanted: Wanted | None) -> BaseModel:
     if request.task == "estimate":
         return estimate_script(request, wanted)
     if request.task == "explore":
-        return explore_script(request)
+        # The run as it is, and the one under the changes.
+        return explore_script(request, request.cpu_seconds / 3)
     report = analyse(request, wanted)
     return Reviewed(report=report, details=details_of(request, report)) if request.details else report
 
