@@ -55,7 +55,10 @@ class BuiltinCalls(Statements):
             elif first is not None:
                 made.open = True
                 if first.role == "parameters" or first.of:
-                    made.items.append(self.element_of(first, node))
+                    item = self.element_of(first, node)
+                    # `dict(module.named_parameters())`: the values are the second of each pair.
+                    pair = item.items if isinstance(item, Container) else []
+                    made.items.append(pair[1] if len(pair) == 2 else item)
                     made.of = first.of
             made.parents = (*a, *k.values())
             return made

@@ -69,6 +69,7 @@ class Methods(FrameworkMethods):
         receiver.use(method)
         own = self.call_own_method(receiver, method, arguments, keywords, node)
         if own is not None:
+            self._past_wrapper(receiver, method, arguments, keywords, own, node)
             return own
         stored = self.get_attribute(receiver, method)
         if stored is not None and stored.op != "grad":
@@ -98,6 +99,22 @@ class Methods(FrameworkMethods):
             if handled is not None:
                 return handled
         return self.call_known_method(receiver, method, arguments, keywords, node, discarded)
+
+    def _past_wrapper(
+        self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], result: Value, node: ast.AST
+    ) -> None:
+        """A computing method of the project's model, called on what is inside of its wrapper."""
+        wrapper = self.bypass_of(node)
+        if wrapper is None or receiver.role != "module" or method == "forward" or not computes(method):
+            return
+        given = (part for value in (*a, *k.values()) for part in value.ancestors(limit=20))
+        if not any(part.op == "data-element" for part in given):
+            return
+        mode, place = self.mode_of(receiver)
+        self.emit(
+            events.Forward, node, module=receiver, inputs=tuple(a), keywords=k, output=result, method=method,
+            mode=mode, mode_set_at=place, bypasses=wrapper,
+        )  # fmt: skip
 
     def _on_each(
         self, receiver: Choice, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
@@ -271,7 +288,7 @@ class Methods(FrameworkMethods):
                 events.Divided, node, value=receiver, by=a[0], by_text=self.text(argument), output=result,
                 operator="/" if "div" in method else "*",
             )  # fmt: skip
-        if method in ("matmul", "bmm", "mm") and a:
+        if method == "log" or (method in ("matmul", "bmm", "mm") and a):
             self.emit(
                 events.FunctionCall, node, name="torch." + method, arguments=(receiver, *a), keywords=k, result=result
             )

@@ -48,6 +48,7 @@ def _with_cache(trace: Trace) -> Iterator[Draft]:
         for option in enabled.module.options():
             given = option.origin.keyword("use_cache")
             asked = given if given is not None and given.constant is True else asked
+        configured = identities(*(option.origin.keyword("config") for option in enabled.module.options()))
         used = next((f.index for f in trace.of(Forward) if not known.isdisjoint(identities(f.module))), None)
         switches = [
             store
@@ -55,7 +56,7 @@ def _with_cache(trace: Trace) -> Iterator[Draft]:
             if store.attribute == "use_cache"
             and (used is None or store.index < used)
             and store.container is not None
-            and any(not known.isdisjoint(identities(part)) for part in _owners(store.container))
+            and any(not (known | configured).isdisjoint(identities(part)) for part in _owners(store.container))
         ]
         if switches:
             asked = switches[-1].value if switches[-1].value.constant is True else None

@@ -19,6 +19,11 @@ def check(trace: Trace) -> Iterator[Draft]:
         wrapper = forward.bypasses
         if wrapper is None or not forward.output.feeds_backward or wrapper.wrapping not in ("ddp", "fsdp"):
             continue
+        if forward.method not in ("__call__", "forward") and any(
+            other.module is wrapper and other.output.feeds_backward for other in trace.of(Forward)
+        ):
+            # The pass itself goes through the wrapper.
+            continue
         if any(other.stack[: len(forward.stack) + 1] and other.module is wrapper for other in _around(trace, forward)):
             continue
         yield Draft(

@@ -64,6 +64,8 @@ def _flat(value: Value) -> bool:
     if value.shape is not None:
         return len(value.shape) == 2
     for part in value.ancestors(limit=6):
+        if part.callee is not None and part.callee.origin.made_by.endswith(".Linear"):
+            return True
         if part.op == "flatten" or (part.op in ("view", "reshape") and len(part.keywords) == 2):
             return True
         if part.op not in ("relu", "dropout", "linear", "forward-result", "gelu", "call"):

@@ -279,7 +279,10 @@ def _gathered(trace: Trace) -> Iterator[Draft]:
         if not isinstance(parts, Container) or own.carries_graph is False or own.detached:
             continue
         written = any(store.container is parts and store.index > collective.index for store in trace.of(Store))
-        if written or (own.carries_graph is None and own.op == "parameter-of-function"):
+        given = own.carries_graph is None and own.op == "parameter-of-function"
+        owner = collective.root.owner
+        loss_module = owner is not None and owner.role == "module" and collective.root.name.endswith(".forward")
+        if written or (given and not loss_module):
             continue
         for loss in trace.after(collective, LossCall):
             made_from = list(loss.input.ancestors()) if loss.input is not None else []
@@ -297,6 +300,7 @@ def _gathered(trace: Trace) -> Iterator[Draft]:
                     Step(loss.place, "used in this loss"),
                     *(Step(call, "called from here") for call in collective.stack[-1:]),
                 ),
+                severity="warning" if given else None,
             )
             return
 

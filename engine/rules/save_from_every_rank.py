@@ -111,6 +111,13 @@ def _pretrained(trace: Trace) -> Iterator[Draft]:
         if not {"is_main_process", "save_function", "state_dict", "**"}.isdisjoint(save.keywords):
             continue
         launched = _launched_by_framework(trace, save)
+        started = next((e for e in trace.before(save, ProcessGroupInit) if e.how == "init_process_group"), None)
+        if launched is None and started is not None and not _holds_sharded(save):
+            yield Draft(
+                save.place,
+                "Every process writes these files: they race for them. Save on one rank only.",
+                (Step(started.place, "several processes run this code"),),
+            )
         if launched is not None and not _holds_sharded(save):
             yield Draft(
                 save.place,

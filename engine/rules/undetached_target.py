@@ -58,6 +58,9 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
             continue
         chain = list(target.graph_ancestors())
         if not any(value.op in _BOOTSTRAP for value in chain) or target.op in _BOOTSTRAP:
+            valued, guess = _bootstrapped(target, forwards), _output_of(given, forwards)
+            if valued is not None and guess is not None and not same(valued.module, guess.module):
+                yield from _of_other_networks(loss, target, [valued], [guess])
             continue
         theirs = [forwards[id(value)] for value in chain if id(value) in forwards]
         ours = [forwards[id(value)] for value in given.graph_ancestors() if id(value) in forwards]
@@ -242,7 +245,9 @@ def _target_networks(trace: Trace) -> Iterator[Draft]:
         target = forward.module.origin
         load = copies.get(id(target))
         copied = _copied_from(forward.module, trained)
-        evaluated = forward.mode == "eval" and forward.mode_set_at is not None and target.op == "construct"
+        evaluated = forward.mode == "eval" and forward.mode_set_at is not None
+        # What is handed in may have been frozen before.
+        unseen = evaluated and target.op != "construct" and load is None and not copied
         if load is None and not copied and not evaluated:
             continue
         if id(target) in trained or id(target) in reported or forward.grad is not True or _part_of(target, trained):
@@ -261,7 +266,7 @@ def _target_networks(trace: Trace) -> Iterator[Draft]:
             "This network computes a target with gradients recorded, and no optimizer steps it: each backward also "
             "computes gradients for its weights, which are kept and never used. Compute it under `torch.no_grad()`.",
             (Step(since or target.place, told),),
-            severity="warning",
+            severity="note" if unseen else "warning",
         )
 
 

@@ -20,7 +20,9 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
     computed = {id(event.output) for event in trace.of(Forward)} | {id(event.output) for event in trace.of(LossCall)}
     # A plain assignment to an attribute replaces what was there: one graph at most.
     # One place may store several values, of which some are numbers.
-    stored = [store for store in trace.of(Store) if store.how != "attribute" and store.value is not None]
+    every = [store for store in trace.of(Store) if store.value is not None]
+    stored = [store for store in every if store.how != "attribute"]
+    yield from {store.place: store for store in every if _appended_queue(store)}.values()
     without_gradients = {store.place for store in stored if store.grad is False}
     for store in distinct(store for store in stored if store.value.carries_graph is True):
         assert isinstance(store, Store)
@@ -46,7 +48,23 @@ def kept_graphs(trace: Trace) -> Iterator[Store]:
             yield store
 
 
+def _appended_queue(store: Store) -> bool:
+    """Whether a tensor that an object keeps is made longer by one that carries its graph, in each step."""
+    value, before = store.value, store.previous
+    if store.how != "attribute" or before is None or value.op not in ("cat", "concat", "vstack", "hstack"):
+        return False
+    if store.grad is False or value.carries_graph is not True or not any(loop.trains for loop in store.loops):
+        return False
+    parts = [part for given in value.parents for part in (given, *given.elements())]
+    old = {id(before), *(id(option) for option in before.options())}
+    kept = [part for part in parts if part.comes_from(old)]
+    return bool(kept) and any(part.carries_graph is True for part in parts if part not in kept)
+
+
 def _held(store: Store) -> bool:
+    if store.how == "accumulate" and store.root.owner is not None:
+        # A running total that is an attribute of the object whose method this is.
+        return any(value is store.result for value in store.root.owner.attributes.values())
     return isinstance(store.container, Container) and bool(store.container.held_as)
 
 
@@ -166,7 +184,7 @@ def _outlives_framework_step(store: Store) -> bool:
 def _outlives_called_step(trace: Trace, store: Store) -> bool:
     """Whether an object that outlives the call holds it, in a function that is one optimization step."""
     container = store.container
-    if not _held(store) or store.how == "item" or not isinstance(container, Container) or container.cleared:
+    if not _held(store) or store.how == "item" or (isinstance(container, Container) and container.cleared):
         return False
     return within_called_step(trace, store)
 
