@@ -290,7 +290,9 @@ def _infer_by_uses(value: Value) -> None:
     uses = value.uses
     called = "()" in uses
     if "backward(loss)" in uses:
-        if "step" in uses or called:
+        if uses & _FABRIC_USES:
+            value.role = "fabric"
+        elif "step" in uses or called:
             value.role = "engine"
         elif uses & _ACCELERATOR_USES or value.attributes.keys() & _ACCELERATOR_USES:
             value.role = "accelerator"

@@ -119,7 +119,7 @@ def _own_prediction(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
                 now = _output_of(guess, forwards)
                 if nxt is None or now is None or nxt is now or not same(nxt.module, now.module):
                     continue
-                if any(part is now.output for part in nxt.output.ancestors(limit=200)):
+                if any(part is now.output for part in nxt.output.ancestors(through_detach=False, limit=200)):
                     continue
                 yield Draft(
                     target.place,
