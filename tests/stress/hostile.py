@@ -96,7 +96,7 @@ def crowd(findings: int) -> Attack:
         f"train{start}.py": head + "".join(LOOP.format(n=start + n) for n in range(min(LOOPS_A_FILE, findings - start)))
         for start in range(0, findings, LOOPS_A_FILE)
     }
-    return Attack(files, least_findings=findings // 5)
+    return Attack(files, least_findings=findings // 20)
 
 
 def names() -> Attack:
