@@ -150,8 +150,8 @@ def list_repositories(request: Request) -> Answer:
 
 @operation("apps/list-webhook-deliveries")
 def list_deliveries(request: Request) -> Answer:
-    """Newest first, paged by a cursor that only ``Link`` knows."""
-    rows = list(reversed(request.github.deliveries))
+    """Newest first, paged by a cursor that only ``Link`` knows; what is on its way has no answer to list yet."""
+    rows = [row for row in reversed(request.github.deliveries) if row.status_code]
     if wanted := request.query.get("status"):
         rows = [row for row in rows if (200 <= row.status_code < 300) == (wanted == "success")]
     start = 0
