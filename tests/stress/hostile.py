@@ -8,6 +8,7 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bot.review.publishing import MOST_ANNOTATIONS
@@ -177,7 +178,7 @@ async def run(
                 await github.deliver("pull_request", "opened", pull=pull)
             took = dict.fromkeys(pulls, begun)
             for name, pull in pulls.items():
-                await until(lambda pull=pull: is_reviewed(github, pull), patience_seconds, lambda name=name: name)
+                await until(partial(is_reviewed, github, pull), patience_seconds, partial(str, name))
                 took[name] = time.monotonic() - begun
             await all_reviewed(github, patience_seconds)
             resident = _peak_resident_bytes(fleet.running[SERVE_WITH_WORKER].pid)
