@@ -77,6 +77,6 @@ class Fleet:
     analyses: int = 2
     """Analyses at the same time in one worker, each on a core."""
     write_interval: float = 1.0
-    """`PREFLIGHT_WRITE_INTERVAL_SECONDS`, kept by each worker for each installation."""
+    """`PREFLIGHT_WRITE_INTERVAL_SECONDS`, kept by all workers together for each installation."""
     delay: float = 3.0
     """`PREFLIGHT_SYNCHRONIZE_DELAY_SECONDS`."""

@@ -30,7 +30,7 @@ class Cost(BaseModel):
     unchanged: int
     """REST reads answered with 304, which cost nothing but time."""
     writes: int
-    """REST writes: five points of the secondary limit each, and a second apart within one process."""
+    """REST writes: five points of the secondary limit each, and a second apart."""
     content: int
     """Those of them that create a review or a comment."""
     queries: int

@@ -139,7 +139,8 @@ def mean(costs: Costs, habits: Habits, answers: Answers) -> Mean:
         * (
             (cost.reads + cost.unchanged) * answers.read
             + (cost.queries + cost.mutations) * answers.query
-            + cost.writes * max(1.0, answers.write)
+            + cost.writes * answers.write
+            + max(0, cost.writes - 2) * Fleet(1).write_interval
             + cost.analysis_seconds
         )
         for share, cost in parts
@@ -159,7 +160,7 @@ def bounds_table(costs: Costs, habits: Habits, answers: Answers, allowance: Allo
     each = mean(costs, habits, answers)
     findings = costs.kinds["findings"]
     minutes = HOUR / 60
-    lanes = Fleet(1).lanes
+    alone = Fleet(1)
     bounds = [
         ("requests an hour, up to 20 repositories", allowance.requests(1) / each.requests),
         ("requests an hour, from 170 repositories on", allowance.most_requests_an_hour / each.requests),
@@ -170,8 +171,9 @@ def bounds_table(costs: Costs, habits: Habits, answers: Answers, allowance: Allo
             "content a minute (80), if every push had new findings",
             allowance.content_a_minute * minutes / findings.content,
         ),
-        ("writes a second apart, in one worker", HOUR / each.writes),
-        (f"{lanes} reviews of one installation at a time", lanes * HOUR / each.seconds),
+        ("writes a second apart, over all workers", HOUR / (each.writes * alone.write_interval)),
+        ("writes one after the other, in one worker", HOUR / (each.writes * (alone.write_interval + answers.write))),
+        (f"{alone.lanes} reviews of one installation at a time", alone.lanes * HOUR / each.seconds),
     ]
     return table(
         ("limit of one installation", "reviews an hour"),

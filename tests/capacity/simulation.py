@@ -3,7 +3,7 @@
 GraphQL has an allowance of its own, of which a review takes a point or two: it never binds first, and is left out.
 
 A push stores a job. A job takes a slot of a worker, in the lane of its pull request; it reads and begins the check, is
-analysed where the worker has an analysis free, and publishes, each write a second after the one before. What GitHub
+analysed where the worker has an analysis free, and publishes, each write a second after those before. What GitHub
 refuses for a minute waits in its slot, and what it refuses for longer leaves it and begins again, as `bot.jobs` does
 it. A job whose head was reviewed meanwhile ends at once; one whose head moves begins again.
 """
@@ -67,7 +67,7 @@ class Pull:
 
 @dataclass
 class Worker:
-    """One process: slots for jobs, fewer for analyses, and a lock for writes to each installation."""
+    """One process: slots for jobs, fewer for analyses, and one write to each installation at a time."""
 
     free: int
     analyses: int
@@ -151,6 +151,7 @@ class Simulation:
         ]
         each = -(-scenario.repositories // scenario.installations)
         self._installations = [Installation(scenario.allowance, each) for _ in range(scenario.installations)]
+        self._turns: dict[int, float] = {}
         self._lanes: dict[tuple[int, int], deque[Pull]] = {}
         self._ready: deque[tuple[int, int]] = deque()
         self._busy: set[tuple[int, int]] = set()
@@ -260,11 +261,17 @@ class Simulation:
         )
 
     def write(self, worker: Worker, installation: int, count: int) -> float:
-        """Return the seconds until `count` writes are done, in turn with the worker's other writes there."""
-        turn = max(self._fleet.write_interval, self._answers.write)
-        begin = max(self._now, worker.written.get(installation, 0.0))
-        worker.written[installation] = begin + turn * count
-        return begin + turn * (count - 1) + self._answers.write - self._now
+        """Return the seconds until `count` writes are done.
+
+        One begins a while after the end of the worker's write before, and after the begin of the last of any worker.
+        """
+        interval, ended = self._fleet.write_interval, self._now
+        for _ in range(count):
+            own = worker.written.get(installation, -interval) + interval
+            begun = max(self._now, own, self._turns.get(installation, 0.0))
+            self._turns[installation] = begun + interval
+            worker.written[installation] = ended = begun + self._answers.write
+        return ended - self._now
 
     def ask(self, pull: Pull, *, reads: int, writes: int, content: int = 0) -> float:
         """Spend an installation's allowance, or return how long the job has to leave."""
