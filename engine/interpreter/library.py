@@ -12,9 +12,17 @@ from engine.trace import events
 from engine.trace.places import Context
 from engine.trace.values import ClassValue, External, FunctionValue, Value
 
+_TENSOR = "torch.Tensor."
+
 
 class Library(LibrarySteps):
     """`call_external`: one small handler for each kind of effect."""
+
+    def call_known_method(
+        self, receiver: Value, method: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """A method that torch defines: see Methods."""
+        raise NotImplementedError
 
     def call_external(
         self, qualified: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST, discarded: bool
@@ -27,6 +35,10 @@ class Library(LibrarySteps):
             made = self._collection(qualified[12:], arguments, keywords, node)
             if made is not None:
                 return made
+        if qualified.startswith(_TENSOR) and arguments:
+            # `map(torch.Tensor.detach, states)`: a method of tensors, as a function.
+            method = qualified.removeprefix(_TENSOR)
+            return self.call_known_method(arguments[0], method, arguments[1:], keywords, node)
         effect = call_effect(qualified)
         if effect is None:
             return self._unknown_external(qualified, arguments, keywords, node, discarded)
