@@ -35,8 +35,8 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
 
 
 def size(number_of_bytes: int | float) -> str:
-    """Return bytes for people: GiB with two figures behind the point below ten, MiB where they are few."""
-    if abs(number_of_bytes) < 0.1 * GIB:
+    """Return bytes for people: MiB below one GiB, and two figures behind the point below ten."""
+    if abs(number_of_bytes) < GIB:
         return f"{number_of_bytes / MIB:.0f} MiB"
     gib = number_of_bytes / GIB
     return f"{gib:.2f} GiB" if abs(gib) < 10 else f"{gib:.1f} GiB"
@@ -251,22 +251,21 @@ class History:
 
 
 def history(days: Sequence[Day]) -> History:
-    """Draw days as two stacked areas, errors at the bottom."""
+    """Draw days as two stacked areas of steps, errors at the bottom; a day's count stands over the whole of it."""
     shape = History("", "", (), days[0].label, days[-1].label, days[-1])
     most = max(max(day.errors + day.warnings for day in days), 4)
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10**6) if most / step <= 5)
-    span = max(1, len(days) - 1)
 
-    def point(index: int, value: int) -> str:
-        x = shape.left + index / span * (shape.right - shape.left)
-        return f"{x:.1f},{level(value)}"
+    def edge(index: int) -> str:
+        return f"{shape.left + index / len(days) * (shape.right - shape.left):.1f}"
 
     def level(value: float) -> float:
         return round(shape.bottom - value / (most * 1.08) * (shape.bottom - 14), 1)
 
     def area(upper: Sequence[int], lower: Sequence[int]) -> str:
-        there = " ".join(point(index, value) for index, value in enumerate(upper))
-        back = " ".join(point(index, value) for index, value in reversed(list(enumerate(lower))))
+        there = " ".join(f"{edge(at)},{level(value)} {edge(at + 1)},{level(value)}" for at, value in enumerate(upper))
+        lowest = reversed(list(enumerate(lower)))
+        back = " ".join(f"{edge(at + 1)},{level(value)} {edge(at)},{level(value)}" for at, value in lowest)
         return f"M{there} L{back}Z"
 
     errors = [day.errors for day in days]

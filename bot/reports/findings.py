@@ -170,7 +170,13 @@ def _fix(finding: Finding, known: _Texts) -> FixShown | None:
     matcher = difflib.SequenceMatcher(None, old[first:old_end], new[first:new_end], autojunk=False)
     rows: list[tuple[str, str, Markup]] = []
     for tag, left, right, start, end in matcher.get_opcodes():
-        if tag != "equal":
+        if tag == "equal":
+            # What lies between two changes: otherwise they would read as one.
+            between = before[first + left : first + right]
+            rows += (
+                [("", "", line) for line in between] if len(between) <= CONTEXT_LINES else [("", "gap", Markup("⋯"))]
+            )
+        else:
             rows += [("−", "removed", line) for line in before[first + left : first + right]]
             rows += [("+", "added", line) for line in after[first + start : first + end]]
     if not rows or len(rows) > MOST_FIX_LINES:

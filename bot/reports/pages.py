@@ -31,6 +31,7 @@ from bot.reports.store import ReportStore, Stored
 from bot.review.analysis import AnalysisBroken
 from engine.explored import Change, Exploration
 from engine.findings import EstimateReport, Saving
+from engine.presentation.memory import show_setting
 
 logger = logging.getLogger(__name__)
 
@@ -309,19 +310,13 @@ def _configuration(
         shown.append(
             SettingShown(
                 name=name.replace("_", " "),
-                value=_words(setting.value),
-                before=_words(was.value) if was is not None and changed else None,
+                value=show_setting(setting),
+                before=show_setting(was) if was is not None and changed else None,
                 place=place,
                 link=link(setting.path, setting.line) if setting.path else None,
             )
         )
     return shown
-
-
-def _words(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)
 
 
 def _moment(seconds: float) -> str:

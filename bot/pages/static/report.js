@@ -4,7 +4,7 @@
 const GIB = 2 ** 30;
 
 function size(bytes) {
-  if (Math.abs(bytes) < 0.1 * GIB) return `${Math.round(bytes / 2 ** 20)} MiB`;
+  if (Math.abs(bytes) < GIB) return `${Math.round(bytes / 2 ** 20)} MiB`;
   return `${(bytes / GIB).toFixed(Math.abs(bytes / GIB) < 10 ? 2 : 1)} GiB`;
 }
 

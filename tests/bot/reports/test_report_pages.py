@@ -9,6 +9,8 @@ from html import unescape
 import pytest
 
 from bot.reports.access import REMEMBERED_SECONDS
+from bot.reports.chart import size
+from engine.findings import Edit, Fix
 from tests.bot.reports.conftest import SCRIPT, Library, finding, report
 
 
@@ -94,6 +96,30 @@ async def test_evidence_is_laid_over_the_source(library: Library) -> None:
     assert lines[kept + 1] == "2 Retained graph"
     assert any(line.startswith("+ losses . append ( loss . detach ()") for line in lines)
     assert f"/acme/trainer/blob/{library.sha}/train.py#L8" in text
+
+
+async def test_two_places_of_a_suggestion_do_not_read_as_one(library: Library) -> None:
+    fix = Fix(
+        description="Keep the values",
+        safe=True,
+        edits=(
+            Edit(line=1, column=1, end_line=1, end_column=1, text="import math\n"),
+            Edit(line=8, column=19, end_line=8, end_column=23, text="loss.detach()"),
+        ),
+    )
+    _, text = await page(library, await library.keep(report(finding(fix=fix))))
+    shown = re.search(r'<table class="source diffed">(.*?)</table>', text, re.DOTALL)
+    assert shown is not None
+    rows = re.findall(r'<tr class="(\w*)">', shown[1])
+    assert rows == ["added", "gap", "removed", "added"]
+
+
+@pytest.mark.parametrize(
+    ("number_of_bytes", "said"),
+    [(0, "0 MiB"), (272 << 20, "272 MiB"), (-(90 << 20), "-90 MiB"), (5 << 30, "5.00 GiB"), (33 << 30, "33.0 GiB")],
+)
+def test_sizes_are_told_as_in_the_comment(number_of_bytes: int, said: str) -> None:
+    assert size(number_of_bytes) == said
 
 
 async def test_no_source_is_stored(library: Library, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.database import create_engine
+from bot.reports.chart import Day, history
 from bot.reports.document import Document, ReportKey
 from bot.reports.overview import DAYS, overview
 from bot.reports.store import DAY_SECONDS, REPORTS, ReportStore
@@ -114,6 +115,18 @@ async def test_the_overview_counts_open_pull_requests_day_by_day(library: Librar
     )
 
 
+def test_a_day_of_the_plot_is_a_step_not_a_slope() -> None:
+    drawn = history([Day("1 May", 0, 0), Day("2 May", 4, 0)])
+    points = [tuple(map(float, pair.split(","))) for pair in drawn.errors[1:].partition(" L")[0].split()]
+    assert [x for x, _ in points] == [
+        drawn.left,
+        (drawn.left + drawn.right) / 2,
+        (drawn.left + drawn.right) / 2,
+        drawn.right,
+    ]
+    assert points[0][1] == points[1][1] == drawn.bottom and points[2][1] == points[3][1] < drawn.bottom
+
+
 async def test_the_page_of_an_installation_shows_only_what_one_can_read(library: Library) -> None:
     await library.keep()
     path = f"/installations/{library.bench.repository.installation_id}"
@@ -121,5 +134,5 @@ async def test_the_page_of_an_installation_shows_only_what_one_can_read(library:
         text = await (await hers.get(path)).text()
         refused = await his.get(path)
         assert refused.status == 404 and "trainer" not in await refused.text()
-    for words in ("trainer", "1 error", "sync-in-loop", "30.0 GiB of 23.0 GiB"):
+    for words in ("trainer", "1 error", "sync-in-loop", "30.0 GiB; NVIDIA GeForce RTX 4090 has 23.0 GiB"):
         assert words in text, words
