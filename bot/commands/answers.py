@@ -71,7 +71,8 @@ def gpu_table(rows: Sequence[tuple[str, str, int]]) -> str:
 
 def wrong_setting(message: str) -> str:
     """Answer an estimate with a setting that does not exist."""
-    return f"{prose(message[:1].upper() + message[1:])}."
+    sentence = prose(message[:1].upper() + message[1:])
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def no_script(path: str) -> str:
@@ -88,7 +89,9 @@ def estimate(report: EstimateReport | None, script: str | None, overrides: Mappi
     """Answer `estimate`."""
     if report is None or report.memory is None:
         return f"The peak memory of this pull request's training script is not known.{_notes(report)}"
-    given = ", ".join(code_span(f"{key}={value}") for key, value in overrides.items())
+    # What the program did not follow is told in the notes.
+    followed = {key: value for key, value in overrides.items() if _was_set(report, key)}
+    given = ", ".join(code_span(f"{key}={value}") for key, value in followed.items())
     parts = [
         f"Peak memory of {_script(script)} per device{f' with {given}' if given else ''}: "
         f"**{show_range(report.memory.occupied)}**, as `nvidia-smi` shows it; the range holds 90 % of measured runs."
@@ -98,6 +101,11 @@ def estimate(report: EstimateReport | None, script: str | None, overrides: Mappi
     if report.savings:
         parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
     return "\n\n".join(parts) + _notes(report)
+
+
+def _was_set(report: EstimateReport, key: str) -> bool:
+    setting = report.configuration.get(key)
+    return setting is not None and setting.path == "--set"
 
 
 def _targets(report: EstimateReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.tensors import namespace
@@ -16,6 +17,11 @@ def changes_of(interpreter: Interpreter) -> frozenset[str]:
     return found
 
 
+def asked_for(overrides: Mapping[str, str]) -> frozenset[str]:
+    """The changes that carry out overrides which a program has no option for."""
+    return frozenset({"amp-bf16"} if overrides.get("precision") == "amp-bf16" else ())
+
+
 def apply_to_model(interpreter: Interpreter, model: Any) -> None:
     """At the first call of a model: checkpoint its blocks, or run it under autocast."""
     changes = changes_of(interpreter)
@@ -25,7 +31,8 @@ def apply_to_model(interpreter: Interpreter, model: Any) -> None:
         from engine.memory.libraries import liger
 
         liger.apply(interpreter, model)
-    if "amp-bf16" in changes:
+    if "amp-bf16" in changes and not namespace("torch.is_autocast_enabled")():
+        # What a library or the program itself turned on stays as it is.
         _inside(model, lambda: namespace("torch.autocast")("cuda", dtype=namespace("torch.bfloat16")))
     if "save-on-cpu" in changes:
         _inside(model, namespace("torch.autograd.graph.save_on_cpu"))

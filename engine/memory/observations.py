@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.adjustments import apply_to_model
+from engine.memory.adjustments import apply_to_model, changes_of
 from engine.memory.evidence import LIBRARY_STEP, MASTERS_UNSEEN
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Watcher:
                 self.roots[id(module)] = module
                 if self.interpreter.state.get("changes"):
                     apply_to_model(self.interpreter, module)
+                    if self.machine.autocast is None and "amp-bf16" in changes_of(self.interpreter):
+                        self.autocast.add("bfloat16")
                 self._see_inputs(args, kwargs)
         if self.machine.autocast is not None and not self.autocast:
             self.autocast.add(str(self.machine.autocast).removeprefix("torch."))

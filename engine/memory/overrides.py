@@ -55,7 +55,7 @@ def shown(settings: Mapping[str, Setting], overrides: Mapping[str, str]) -> tupl
         elif _same(seen.value, value):
             merged[key] = Setting(value=seen.value, path="--set")
         else:
-            notes.append(f"{key}={value} was not followed: the program sets {key} in a way that --set does not reach")
+            notes.append(f"{key}={value} was not followed: the program takes {key} from nothing that can be set")
     return merged, notes
 
 

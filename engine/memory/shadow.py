@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.confinement import confined, released
 from engine.garbage import rarely_collected
+from engine.memory.adjustments import asked_for
 from engine.memory.libraries import library_module
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
@@ -150,6 +151,7 @@ def _run(
     interpreter.state.update(launch.state)
     interpreter.state["declared"] = dict(launch.declared)
     interpreter.state["overrides"] = overrides
+    interpreter.state["changes"] = asked_for(overrides)
     interpreter.state["fetch_config"] = released(fetch_config) if fetch_config is not None else None
     problem: str | None = None
     with Machine(arch=architecture, world_size=launch.world_size, expandable_segments=expandable_segments) as machine:

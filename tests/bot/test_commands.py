@@ -10,7 +10,7 @@ from bot.commands.estimate import gpus_named
 from bot.commands.parsing import Command, find_command
 from bot.intents import CommandIntent, MergeGroupIntent, RerunIntent, ReviewIntent
 from bot.standin import Comment, PullRequest
-from engine.findings import Breakdown, ByteRange, EstimateReport, Memory, Saving, Target
+from engine.findings import Breakdown, ByteRange, EstimateReport, Memory, Saving, Setting, Target
 from engine.rules import registry
 from hardware_catalog import GIB, UnknownGPU
 from tests.bot.conftest import BUGGY, TRAIN, Bench
@@ -264,7 +264,7 @@ async def test_estimate_takes_settings_and_names_those_that_do_not_exist(bench: 
     assert bench.analyst.estimated[-1][1] == {"world_size": "8", "batch_size": "8", "precision": "amp-bf16"}
 
     await ask(bench, pull, "/preflight estimate batchsize=8")
-    assert "did you mean batch\\_size" in bench.github.comments[-1].body
+    assert bench.github.comments[-1].body.endswith("did you mean batch\\_size?")
 
 
 async def test_estimate_takes_the_script_and_cloud_instances_by_name(bench: Bench) -> None:
@@ -285,6 +285,19 @@ async def test_compare_estimates_once_for_each_number_of_devices(bench: Bench) -
     assert [len(gpus) for gpus, _ in bench.analyst.estimated] == [2, 1]
     assert [overrides for _, overrides in bench.analyst.estimated] == [{}, {"world_size": "8"}]
     assert "8x h100" in bench.github.comments[-1].body
+
+
+def test_an_estimate_names_the_settings_that_were_followed() -> None:
+    size = ByteRange(low=GIB, expected=GIB, high=GIB)
+    report = EstimateReport(
+        configuration={"batch_size": Setting(value=8, path="--set"), "precision": Setting(value="fp32")},
+        memory=Memory(allocated=size, reserved=size, occupied=size, breakdown=Breakdown()),
+    )
+
+    answer = answers.estimate(report, "train.py", {"batch_size": "8", "precision": "pure-bf16"})
+
+    assert "`batch_size=8`" in answer
+    assert "pure-bf16" not in answer
 
 
 def test_a_comparison_says_what_a_fit_needs() -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.findings import Memory
+from engine.memory.adjustments import changes_of
 from engine.memory.configuration import find_literal
 from engine.memory.savings.options import Option
 from engine.memory.savings.search import Found, Search
@@ -123,7 +124,7 @@ def _adjustment(
     def adjust(interpreter: Interpreter) -> None:
         if watch is not None:
             watch(interpreter)
-        interpreter.state["changes"] = frozenset(changes)
+        interpreter.state["changes"] = changes_of(interpreter) | frozenset(changes)
         interpreter.literals.update(literals)
         interpreter.device.gradient_buckets_as_views = "bucket-views" in changes
 
