@@ -283,16 +283,19 @@ class ReviewPipeline:
         repository = self._repository(key, loaded)
         if await self._moved(repository, loaded):
             return Published(superseded=True)
-        if analysed.report is None or analysed.skipped is not None:
+        if analysed.report is None:
             return Published()
         said = await self._said(repository, loaded.number)
-        wanted = planning.plan(analysed.report, said, analysed.most_comments, analysed.silent)
+        # Where nothing new is to be said, what was said before, on what is a draft by now, is still kept true.
+        most = analysed.most_comments if analysed.skipped is None else 0
+        wanted = planning.plan(analysed.report, said, most, analysed.silent)
         posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
         folded = await publishing.fold_outdated(repository, wanted)
         fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
         said_now = frozenset(fingerprints)
         self._observer.findings_said(each.rule for each in analysed.report.introduced if each.fingerprint in said_now)
-        quiet = said.summary_id is None and not planning.worth_a_comment(analysed.report)
+        worth = analysed.skipped is None and planning.worth_a_comment(analysed.report)
+        quiet = said.summary_id is None and not worth
         return Published(posted=fingerprints, folded=folded, quiet=quiet)
 
     async def _moved(self, repository: Repository, loaded: Loaded) -> bool:
@@ -304,7 +307,7 @@ class ReviewPipeline:
         return pull.head.sha != loaded.head_sha or not pull.is_open
 
     async def _summarise(self, key: RepositoryKey, loaded: Loaded, analysed: Analysed, published: Published) -> Done:
-        if analysed.report is not None and analysed.skipped is None and not published.quiet:
+        if analysed.report is not None and not published.quiet:
             repository = self._repository(key, loaded)
             said = await self._said(repository, loaded.number)
             text = planning.summary_text(analysed.report, said, published.posted, published.folded, analysed.sections)

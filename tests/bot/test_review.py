@@ -246,6 +246,25 @@ async def test_drafts_and_bots_get_the_check_alone(bench: Bench) -> None:
     assert not bench.github.comments
 
 
+async def test_what_was_said_before_a_pull_request_became_a_draft_is_kept_true(bench: Bench) -> None:
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    pull.draft = True
+
+    bench.push(pull, {"train.py": TRAIN + "print(losses)\n", "other.py": BUGGY})
+    await bench.review(pull)
+
+    (comment,) = bench.github.review_comments
+    assert comment.minimized == "outdated"
+    (summary,) = bench.github.comments
+    assert len(summary.edits) == 1
+
+    pull.draft = False
+    await bench.review(pull, force=True)
+    assert [each.path for each in bench.github.review_comments] == ["train.py", "other.py"]
+    assert len(bench.github.comments) == 1
+
+
 async def test_more_than_fifty_annotations_go_in_batches(bench: Bench) -> None:
     lines = "\n".join(f"{MARK}  # {number}" for number in range(120))
     pull = bench.open({"many.py": f"losses = []\n{lines}\n"})
