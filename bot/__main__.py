@@ -10,6 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from bot.listening import CannotListen
 from bot.redaction import configure_logging
 from bot.settings import SETTINGS_FILE, Settings, SettingsError, settings_file
 
@@ -17,8 +18,15 @@ SWITCH_SECONDS = 0.0005
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of serve, worker, migrate, backup, demo, setup. Returns 2 where the settings do not do."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run one of serve, worker, migrate, backup, demo, setup. Returns 2 where the settings or the address do not do."""
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except CannotListen as error:
+        print(f"preflight-bot: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(given: list[str]) -> int:
     if given[:1] == ["demo"]:
         # The demo has its own options, and needs no settings.
         from bot.demo import main as demo

@@ -23,6 +23,7 @@ from bot.handler import JobHandler
 from bot.hub import Hub
 from bot.intents import Intent
 from bot.jobs import Jobs
+from bot.listening import listen
 from bot.metrics import Metrics
 from bot.reconciler import HOURLY_PULL_AGE, PULL_AGE, Reconciler
 from bot.remembered import Remembered
@@ -305,7 +306,7 @@ async def _listening(application: web.Application, host: str, port: int) -> Asyn
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
+        await listen(runner, host, port)
         for address in runner.addresses:
             logger.info("listening on http://%s:%s", *address[:2])
         yield

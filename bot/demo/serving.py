@@ -16,6 +16,7 @@ from yarl import URL
 
 from bot.demo.page import Page
 from bot.demo.shown import Shown
+from bot.listening import listen
 from bot.setup.hosts import GitHubHost
 from bot.setup.server import Proposal, SetupPages
 from bot.setup.storing import FileStore
@@ -71,7 +72,7 @@ async def _listening(stack: AsyncExitStack, application: web.Application, port: 
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.TCPSite(runner, HOST, port).start()
+    await listen(runner, HOST, port)
     return f"http://{HOST}:{runner.addresses[0][1]}/"
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from aiohttp import web
 
 from bot.github.models import ManifestConversion
+from bot.listening import listen
 from bot.setup.hosts import GitHubHost, NotAHost
 from bot.setup.server import HOUR_SECONDS, Proposal, SetupPages, is_public_address
 from bot.setup.storing import FileStore, PrintStore, Store
@@ -44,9 +46,13 @@ def _refused(text: str) -> int:
 
 async def _register(host: str, port: int, store: Store, proposal: Proposal) -> int:
     pages = SetupPages(store, proposal)
-    # Standard output belongs to the settings where they are printed.
-    print(f"Open {proposal.local_url}{pages.link} in a browser on this machine; the link works once.", file=sys.stderr)
-    conversion = await serve_until_registered(pages, host, port, asyncio.Event())
+    opened = f"Open {proposal.local_url}{pages.link} in a browser on this machine; the link works once."
+
+    def announce() -> None:
+        # Standard output belongs to the settings where they are printed.
+        print(opened, file=sys.stderr)
+
+    conversion = await serve_until_registered(pages, host, port, asyncio.Event(), announce=announce)
     if conversion is None:
         print("preflight-bot: nobody registered the App within the hour; start again", file=sys.stderr)
         return 1
@@ -58,9 +64,21 @@ async def _register(host: str, port: int, store: Store, proposal: Proposal) -> i
 
 
 async def serve_until_registered(
-    pages: SetupPages, host: str, port: int, stop: asyncio.Event, seconds: float | None = HOUR_SECONDS
+    pages: SetupPages,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    *,
+    announce: Callable[[], None],
+    seconds: float | None = HOUR_SECONDS,
 ) -> ManifestConversion | None:
-    """Serve the set-up pages until an App is registered, `stop` is set, or time is up: then None."""
+    """Serve the set-up pages until an App is registered, `stop` is set, or time is up: then None.
+
+    `announce` is called once they are served.
+
+    Raises:
+        CannotListen: where the address cannot be had.
+    """
     application = web.Application(client_max_size=64 * 1024)
     pages.add_to(application)
     application.router.add_get("/", _to_the_form)
@@ -71,7 +89,8 @@ async def serve_until_registered(
     stopping: asyncio.Future[object] = asyncio.ensure_future(stop.wait())
     registered: asyncio.Future[object] = asyncio.ensure_future(asyncio.shield(pages.done))
     try:
-        await web.TCPSite(runner, host, port).start()
+        await listen(runner, host, port)
+        announce()
         await asyncio.wait({stopping, registered}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not pages.done.done():
             return None
@@ -107,8 +126,12 @@ async def register_first(
     github = GitHubHost.of_operator(github_url) if github_url else None
     pages = SetupPages(store, Proposal(public_url.rstrip("/"), "", github))
     address = public_url.rstrip("/") or f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{port}"
-    print(f"No App is registered yet. Open {address}{pages.link} in a browser; the link works once.", flush=True)
-    return await serve_until_registered(pages, host, port, stop, seconds=None) is not None
+    opened = f"No App is registered yet. Open {address}{pages.link} in a browser; the link works once."
+
+    def announce() -> None:
+        print(opened, flush=True)
+
+    return await serve_until_registered(pages, host, port, stop, announce=announce, seconds=None) is not None
 
 
 __all__ = ["FileStore", "PrintStore", "register_first", "run"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 from pathlib import Path
 
@@ -94,3 +95,18 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("PREFLIGHT_WEBHOOK_SECRET", "x")
     assert main(["serve"]) == 2
     assert "PREFLIGHT_APP_ID" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["serve", "setup"])
+def test_an_address_that_is_taken_is_named_and_no_link_printed(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in NEEDED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main([command, "--host", "127.0.0.1", "--port", str(port)]) == 2
+    printed = capsys.readouterr()
+    assert f"cannot listen on 127.0.0.1:{port}: address already in use" in printed.err
+    assert "/setup?token" not in printed.out + printed.err
