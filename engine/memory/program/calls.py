@@ -53,8 +53,10 @@ def call(interpreter: Interpreter, function: Any, args: list[Any], kwargs: dict[
         return make_type(interpreter, args, kwargs)
     elif function is super and not args:
         return interpreter.zero_argument_super()
-    elif isinstance(function, type) and function.__module__ in ("collections", "fractions", "decimal"):
-        _check_made(interpreter, function, args)
+    elif isinstance(function, type):
+        if function.__module__ in ("collections", "fractions", "decimal"):
+            _check_made(interpreter, function, args)
+        interpreter.making(function)
     try:
         return function(*args, **kwargs)
     except Exception as problem:

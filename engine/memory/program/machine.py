@@ -95,6 +95,8 @@ class Interpreter:
         self.state: dict[str, Any] = {}
         self.literals: dict[tuple[str, int, int], Any] = {}
         self.entry = ""
+        # Classes with a base that is not known, and what is to be said once one of them is used.
+        self._unknown_bases: dict[type, str] = {}
         self.builtins: dict[str, Any] = make_builtins(self)
 
     # Notes and places
@@ -172,8 +174,6 @@ class Interpreter:
     ) -> Any:
         """Run a class statement."""
         unknown = [base for base in bases if isinstance(base, Unknown)]
-        if unknown:
-            self.note(f"{place}: {name} inherits from something unknown: {unknown[0].reason}")
         resolved = tuple(types.resolve_bases(tuple(bases)))
         keywords = {key: value for key, value in keywords.items() if not isinstance(value, Unknown)}
         meta, namespace, keywords = types.prepare_class(name, resolved, keywords)
@@ -189,8 +189,16 @@ class Interpreter:
         if len(resolved) < len(bases) or resolved != tuple(bases):
             namespace["__orig_bases__"] = tuple(bases)
         created = self._create(meta, name, resolved, namespace, keywords)
+        if unknown and isinstance(created, type):
+            self._unknown_bases[created] = f"{place}: {name} inherits from something unknown: {unknown[0].reason}"
         cell.set(created)
         return created
+
+    def making(self, kind: type) -> None:
+        """An instance of a class of the program is made: what its classes inherit from counts from now on."""
+        for base in kind.__mro__ if self._unknown_bases else ():
+            if base in self._unknown_bases:
+                self.note(self._unknown_bases.pop(base))
 
     def make_class(self, name: str, bases: tuple[Any, ...], namespace: dict[str, Any], keywords: dict[str, Any]) -> Any:
         """`type(name, bases, namespace)`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ComprehensionNode = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -64,55 +65,95 @@ def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
         yield arguments.kwarg
 
 
+_OPERATORS = (ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+_PLAIN: frozenset[type] = frozenset(
+    set[type]((type(None), str, int, bool, float, complex, bytes, type(...))).union(
+        (ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Load, ast.Store, ast.Del),
+        (kind for group in _OPERATORS for kind in group.__subclasses__()),
+    )
+)
+"""What stands in the fields of nodes and neither binds nor uses a name."""
+
+
 def _visit(node: ast.AST, scope: Scope, scopes: dict[ast.AST, Scope]) -> None:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        _visit_function(node, scope, scopes)
+    # Every node of every file that a run imports comes through here: a table of the few kinds that matter, no
+    # generators.
+    handle = _HANDLERS.get(type(node))
+    if handle is not None and handle(node, scope, scopes):
         return
-    if isinstance(node, ast.ClassDef):
+    for name in node._fields:
+        value: Any = getattr(node, name, None)
+        kind = type(value)
+        if kind is list:
+            for item in value:
+                if type(item) not in _PLAIN:
+                    _visit(item, scope, scopes)
+        elif kind not in _PLAIN:
+            _visit(value, scope, scopes)
+
+
+def _visit_name(node: ast.Name, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    if type(node.ctx) is ast.Load:
+        scope.used.add(node.id)
+    else:
+        scope.bound.add(node.id)
+    if node.id == "super":
+        scope.used.add("__class__")
+    return True
+
+
+def _visit_class(node: ast.ClassDef, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    scope.bound.add(node.name)
+    for outer in (*node.decorator_list, *node.bases, *node.keywords):
+        _visit(outer, scope, scopes)
+    inner = _open(node, "class", scope, scopes)
+    for statement in node.body:
+        _visit(statement, inner, scopes)
+    return True
+
+
+def _visit_walrus(node: ast.NamedExpr, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    owner = scope
+    while owner.kind == "comprehension" and owner.parent is not None:
+        owner = owner.parent
+    owner.bound.add(node.target.id)
+    if owner is not scope:
+        scope.used.add(node.target.id)
+    _visit(node.value, scope, scopes)
+    return True
+
+
+def _visit_declaration(node: ast.Global | ast.Nonlocal, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    (scope.globals if isinstance(node, ast.Global) else scope.nonlocals).update(node.names)
+    return True
+
+
+def _visit_import(node: ast.Import | ast.ImportFrom, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    for alias in node.names:
+        scope.bound.add(alias.asname or alias.name.split(".")[0])
+    return True
+
+
+def _bind_own_name(
+    node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar, scope: Scope, scopes: dict[ast.AST, Scope]
+) -> bool:
+    if node.name:
         scope.bound.add(node.name)
-        for outer in (*node.decorator_list, *node.bases, *node.keywords):
-            _visit(outer, scope, scopes)
-        inner = _open(node, "class", scope, scopes)
-        for statement in node.body:
-            _visit(statement, inner, scopes)
-        return
-    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        _visit_comprehension(node, scope, scopes)
-        return
-    if isinstance(node, ast.Name):
-        (scope.used if isinstance(node.ctx, ast.Load) else scope.bound).add(node.id)
-        if node.id == "super":
-            scope.used.add("__class__")
-        return
-    if isinstance(node, ast.NamedExpr):
-        owner = scope
-        while owner.kind == "comprehension" and owner.parent is not None:
-            owner = owner.parent
-        owner.bound.add(node.target.id)
-        if owner is not scope:
-            scope.used.add(node.target.id)
-        _visit(node.value, scope, scopes)
-        return
-    if isinstance(node, ast.Global):
-        scope.globals.update(node.names)
-    elif isinstance(node, ast.Nonlocal):
-        scope.nonlocals.update(node.names)
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            scope.bound.add(alias.asname or alias.name.split(".")[0])
-    elif (isinstance(node, ast.ExceptHandler) and node.name) or (
-        isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
-    ):
-        scope.bound.add(node.name)
-    elif isinstance(node, ast.MatchMapping) and node.rest:
+    return False
+
+
+def _bind_rest(node: ast.MatchMapping, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    if node.rest:
         scope.bound.add(node.rest)
-    elif isinstance(node, (ast.Yield, ast.YieldFrom)):
-        scope.is_generator = True
-    for child in ast.iter_child_nodes(node):
-        _visit(child, scope, scopes)
+    return False
 
 
-def _visit_function(node: FunctionNode, scope: Scope, scopes: dict[ast.AST, Scope]) -> None:
+def _mark_generator(node: ast.expr, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
+    scope.is_generator = True
+    return False
+
+
+def _visit_function(node: FunctionNode, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
     if not isinstance(node, ast.Lambda):
         scope.bound.add(node.name)
         for decorator in node.decorator_list:
@@ -128,9 +169,10 @@ def _visit_function(node: FunctionNode, scope: Scope, scopes: dict[ast.AST, Scop
             _visit(argument.annotation, scope, scopes)
     for statement in [node.body] if isinstance(node, ast.Lambda) else node.body:
         _visit(statement, inner, scopes)
+    return True
 
 
-def _visit_comprehension(node: ComprehensionNode, scope: Scope, scopes: dict[ast.AST, Scope]) -> None:
+def _visit_comprehension(node: ComprehensionNode, scope: Scope, scopes: dict[ast.AST, Scope]) -> bool:
     # The first iterable is evaluated outside; everything else inside.
     _visit(node.generators[0].iter, scope, scopes)
     inner = _open(node, "comprehension", scope, scopes)
@@ -142,6 +184,22 @@ def _visit_comprehension(node: ComprehensionNode, scope: Scope, scopes: dict[ast
             _visit(condition, inner, scopes)
     for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
         _visit(part, inner, scopes)
+    return True
+
+
+_HANDLERS: dict[type[ast.AST], Callable[..., bool]] = {
+    ast.Name: _visit_name,
+    ast.ClassDef: _visit_class,
+    ast.NamedExpr: _visit_walrus,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), _visit_function),
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _visit_comprehension),
+    **dict.fromkeys((ast.Global, ast.Nonlocal), _visit_declaration),
+    **dict.fromkeys((ast.Import, ast.ImportFrom), _visit_import),
+    **dict.fromkeys((ast.ExceptHandler, ast.MatchAs, ast.MatchStar), _bind_own_name),
+    ast.MatchMapping: _bind_rest,
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), _mark_generator),
+}
+"""What binds, uses or opens a scope. True: the parts of the node have been seen to."""
 
 
 def _resolve(scope: Scope) -> None:
