@@ -283,3 +283,12 @@ class Dice(_Loss):
 model = nn.Sequential(nn.Linear(16, 16), Dice()).cuda()
 """
     assert follow(model, "4, 16").model.parameters == 16 * 16 + 16
+
+
+def test_a_base_that_is_not_known_counts_once_a_class_of_it_is_used() -> None:
+    reader = "import pickle\nclass Reader(pickle.Unpickler):\n    pass\n"
+    model = "import zoo\nmodel = nn.Linear(16, 16).cuda()\n"
+    unused = follow(model, "4, 16", {"zoo.py": reader})
+    used = follow(model, "4, 16", {"zoo.py": reader + "reader = Reader()\n"})
+    assert unused.confidence == "high" and not any("Reader" in note for note in unused.notes)
+    assert any(note.startswith("zoo.py:2: Reader inherits from something unknown") for note in used.notes)
