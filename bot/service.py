@@ -120,9 +120,15 @@ class Service:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, *, worker: bool, clock: Clock | None = None, analyst: Analyst | None = None
+    settings: Settings,
+    *,
+    worker: bool,
+    receiver: bool = True,
+    clock: Clock | None = None,
+    analyst: Analyst | None = None,
 ) -> AsyncIterator[Service]:
-    """Run the bot for the duration of the block; without `worker` it only accepts deliveries."""
+    """Run the bot for the duration of the block; without `worker` it only accepts deliveries, and without `receiver`
+    others accept them."""
     clock = clock or SystemClock()
     metrics = Metrics()
     engine = create_engine(settings.database_url)
@@ -143,7 +149,7 @@ async def running(
             called=metrics.called,
             reserve=_writing_in_turn(engine, clock),
         )
-        configurations = Configurations(clock)
+        configurations = Configurations(clock, hears_of_pushes=receiver)
         limits = Limits(settings.analysis_seconds, settings.analysis_memory_bytes)
         results = (
             ResultFolders(Path(settings.results_folder), settings.results_bytes) if settings.results_folder else None
@@ -284,7 +290,7 @@ async def work(
 ) -> None:
     """Carry out jobs until `stop` is set; with a `port`, answer there about health and figures."""
     _tell_of_plugins()
-    async with running(settings, worker=True, analyst=analyst) as service:
+    async with running(settings, worker=True, receiver=False, analyst=analyst) as service:
         if port is None:
             await stop.wait()
             return

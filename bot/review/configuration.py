@@ -19,6 +19,8 @@ ORGANISATION_REPOSITORY = ".github"
 CONFIGURATION_PATHS = frozenset({*YAML_PATHS, PYPROJECT_PATH})
 KEPT_SECONDS = 600.0
 """A push that changes the file drops what is kept at once; this only bounds what a lost event costs."""
+KEPT_UNHEARD_SECONDS = 30.0
+"""The same in a process that hears of no push, because another one receives the deliveries."""
 MOST_ROUNDS = 3
 """Files that extend files that extend files."""
 
@@ -37,8 +39,9 @@ class _Texts:
 class Configurations:
     """Configuration by repository and base branch, kept for a while."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._kept: TTLCache[tuple[str, str, str], _Texts] = TTLCache(10_000, KEPT_SECONDS, timer=clock.now)
+    def __init__(self, clock: Clock, *, hears_of_pushes: bool = True) -> None:
+        seconds = KEPT_SECONDS if hears_of_pushes else KEPT_UNHEARD_SECONDS
+        self._kept: TTLCache[tuple[str, str, str], _Texts] = TTLCache(10_000, seconds, timer=clock.now)
 
     def forget(self, owner: str, name: str | None) -> None:
         """Drop one repository's files, or with None those of all repositories of an owner."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.review.configuration import Configurations
 from tests.bot.conftest import BUGGY, Bench, Folder
 
 
@@ -61,4 +62,16 @@ async def test_a_configuration_that_is_kept_is_not_asked_for_again_before_it_is_
 
     bench.pipeline.configurations.forget("acme", "trainer")
     await bench.review(pull, force=True)
+    assert bench.analyst.calls[-1][1].gpus == ("t4",)
+
+
+async def test_where_another_process_hears_of_pushes_a_configuration_is_kept_for_seconds_only(bench: Bench) -> None:
+    bench.pipeline.configurations = Configurations(bench.clock, hears_of_pushes=False)
+    pull = bench.open({"train.py": BUGGY})
+    await bench.review(pull)
+    bench.folder.commit({".github/preflight.yml": "gpus: [t4]\n"})
+
+    await bench.clock.sleep(31)
+    await bench.review(pull, force=True)
+
     assert bench.analyst.calls[-1][1].gpus == ("t4",)
