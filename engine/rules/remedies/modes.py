@@ -116,6 +116,14 @@ def _whole(module: Module, line: int) -> Located | None:
     return found
 
 
+def _serves_both_modes(trace: Trace, change: ModeChange, later: Forward, loop: Loop) -> bool:
+    """Whether the mode is chosen above a loop that trains in one turn and evaluates in the next (`phase`): what came
+    between would undo the choice."""
+    if change.place.line > loop.place.line or not any(outer in later.loops for outer in change.loops):
+        return False
+    return any(event.place == later.place and not event.grad for event in trace.of(Forward))
+
+
 def training_mode(trace: Trace, change: ModeChange, later: Forward) -> FixMaker | None:
     """`net.train()` before the training loop; where the evaluation happens inside of that loop, after it."""
     loop = trace.step_loop(later)
@@ -128,6 +136,8 @@ def training_mode(trace: Trace, change: ModeChange, later: Forward) -> FixMaker 
             return None
         told = "Go on in training mode."
         if loop not in change.loops:
+            if _serves_both_modes(trace, change, later, loop):
+                return None
             return fixes.insert_statement_before(
                 module, loop.place.line, f"{name}.train()", safe=True, description=told
             )
