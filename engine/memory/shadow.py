@@ -16,6 +16,7 @@ from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
 from engine.memory.program.machine import Interpreter
 from engine.memory.tensors import Machine
+from engine.project import UnreadableFile
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -167,6 +168,8 @@ def _run(
                 interpreter.run_main(launch.script)
         except OutOfBudget as stop:
             problem = str(stop)
+        except UnreadableFile as unreadable:
+            problem = f"{unreadable.path} {unreadable}"
         except Exception as raised:
             where = getattr(raised, "preflight_place", launch.script)
             problem = f"{where}: {type(raised).__name__}: {raised}"

@@ -22,7 +22,7 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     for heading in ("usable", "takes (90 % range)"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for heading in ("rent an hour", "GB/s", "bf16 TFLOP/s"):
+    for heading in ("rent an hour", "GB/s", "16-bit TFLOP/s"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("cheapest instance")
     for device in comparison.devices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,36 +21,49 @@ from hardware_catalog import (
 )
 
 
-def _table(left: Sequence[str], right: Sequence[str]) -> Table:
+def _table(left: Sequence[str], right: Sequence[str], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in left:
-        table.add_column(heading, no_wrap=heading != "Name")
+        table.add_column(heading, overflow="fold", no_wrap=wide)
     for heading in right:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
+def _wide(console: Console) -> bool:
+    return console.width >= 120
+
+
+def _cut(text: str) -> Text:
+    """A cell that gives way where the line is short, in place of making its row several lines high."""
+    return Text(text, "dim", no_wrap=True, overflow="ellipsis")
+
+
 def print_gpus(gpus: Sequence[Gpu]) -> None:
-    """One row a device."""
-    table = _table(
-        ("Id", "Name", "Architecture"), ("Total", "Usable by one process", "GB/s", "bf16 TFLOP/s", "From an hour")
-    )
+    """One row a device. A narrow terminal has no room for architectures and names."""
+    console = output()
+    wide = _wide(console)
+    table = _table(("Id",), ("Total", "Usable", "GB/s", "TFLOP/s", "An hour"), wide=wide)
+    if wide:
+        table.add_column("Architecture")
+        table.add_column("Name")
     for gpu in gpus:
         bandwidth, rate = memory_bandwidth_gb_s(gpu), bf16_tflops(gpu)
         usable = f"{usable_bytes(gpu) / GIB:.2f} GiB{'*' if gpu.measured else ' '}"
         price = _from_price(gpu)
         table.add_row(
             gpu.id,
-            gpu.name,
-            gpu.architecture,
             f"{total_bytes(gpu) / GIB:.2f} GiB",
             usable,
             f"{bandwidth:,.0f}" if bandwidth is not None else "",
             f"{rate:,.0f}" if rate is not None else "",
             f"${price:,.2f}" if price is not None else "",
+            *((_cut(gpu.architecture), _cut(gpu.name)) if wide else ()),
         )
-    console = output()
     console.print(table)
+    console.print(
+        Text("usable: by one process; TFLOP/s: 16-bit, dense; an hour: the least published price of one device", "dim")
+    )
     if any(gpu.measured for gpu in gpus):
         console.print(Text("* as torch reported it on such a device", "dim"))
 
@@ -65,10 +79,13 @@ def print_gpu(gpu: Gpu) -> None:
 
 
 def print_instances(instances: Sequence[Instance]) -> None:
-    """One row an instance, in the order given."""
-    table = _table(("Instance", "Device"), ("Devices", "An hour", "A device"))
-    table.add_column("Region")
-    table.add_column("Of")
+    """One row an instance, in the order given. A narrow terminal has no room for where and when a price holds."""
+    console = output()
+    wide = _wide(console)
+    table = _table(("Instance", "Device"), ("Devices", "An hour", "A device"), wide=wide)
+    if wide:
+        table.add_column("Region")
+        table.add_column("Of")
     for row in instances:
         price, each = row.price_usd_per_hour, _per_device(row)
         table.add_row(
@@ -77,10 +94,9 @@ def print_instances(instances: Sequence[Instance]) -> None:
             f"{row.gpu_count:g}",
             f"${price:,.2f}" if price is not None else "",
             f"${each:,.2f}" if each is not None else "",
-            Text(row.price_region or "", "dim"),
-            Text(row.price_date or "", "dim"),
+            *((_cut(row.price_region or ""), _cut(row.price_date or "")) if wide else ()),
         )
-    output().print(table)
+    console.print(table)
 
 
 def _per_device(row: Instance) -> float | None:

@@ -81,6 +81,18 @@ class TestGpus:
         text = run("gpus", "H100").out
         assert "aws/p5.48xlarge" in text and "Source:" in text
 
+    def test_a_device_is_one_line_and_a_narrow_terminal_keeps_ids_and_figures_whole(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+        listed = json.loads(run("gpus", "--format", "json").out)
+        lines = run("gpus").out.splitlines()
+        assert [line.split()[0] for line in lines[1 : len(listed) + 1]] == [row["id"] for row in listed]
+        monkeypatch.setenv("COLUMNS", "80")
+        narrow = run("gpus", "H100").out
+        assert "h100-sxm5-80gb" in narrow and "80.00 GiB" in narrow and "3,350" in narrow
+        assert "…" not in run("gpus").out and "…" not in run("gpus", "--instances").out
+
     def test_instances_are_searched_and_sorted_by_price(self, run: Run) -> None:
         found = json.loads(run("gpus", "--instances", "aws", "a100", "--format", "json").out)
         assert all(row["id"].startswith("aws/") for row in found)

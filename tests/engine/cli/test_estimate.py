@@ -67,6 +67,12 @@ def test_an_unknown_verdict_fails_only_where_it_is_asked_to(folder: Path) -> Non
     assert main(["estimate", "--gpu", "t4", "--fail-on", "unknown", "train.py"]) == 1
 
 
+def test_a_script_that_does_not_parse_is_named_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "train.py").write_text("import torch\ndef step(:\n")
+    assert main(["estimate", "--gpu", "t4", "train.py"]) == 0
+    assert "could not be followed: train.py does not parse: invalid syntax (line 2)" in capsys.readouterr().out
+
+
 def test_a_verdict_needs_a_device(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "--fail-on", "borderline", "train.py"]) == 2
     assert "--gpu" in capsys.readouterr().err
