@@ -38,8 +38,9 @@ class Answer:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `preflight` with these words."""
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs `preflight` with these words, away from the terminal that the tests themselves may run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def answer(*words: str) -> Answer:
         code = main(words)
