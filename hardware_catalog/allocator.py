@@ -54,6 +54,21 @@ class Event:
     position: int
 
 
+@dataclass(frozen=True)
+class Peak:
+    """The highest bytes of a measuring window, and what the allocated ones were by category."""
+
+    allocated: int
+    reserved: int
+    categories: Mapping[str, int]
+
+    def or_higher(self, other: Peak) -> Peak:
+        """The higher of two windows that were measured one after the other."""
+        reserved = max(self.reserved, other.reserved)
+        higher = other if other.allocated > self.allocated else self
+        return Peak(higher.allocated, reserved, higher.categories)
+
+
 class Block:
     """A piece of a segment; neighbours are linked so that free ones coalesce."""
 
@@ -114,6 +129,10 @@ class Allocator:
         # Between two releases live bytes only grow, so the state just before a release is the state at the peak.
         self._peak_live = list(self.live)
         self._peak_pending = False
+
+    def peak(self) -> Peak:
+        """The peak of the window so far."""
+        return Peak(self.peak_allocated, self.peak_reserved, self.peak_categories())
 
     def peak_categories(self) -> dict[str, int]:
         """Bytes by category at the allocated peak of the window; they add up to ``peak_allocated``."""

@@ -174,11 +174,14 @@ def _run(
             where = getattr(raised, "preflight_place", launch.script)
             problem = f"{where}: {type(raised).__name__}: {raised}"
             raised.__traceback__ = None
-        allocator = machine.allocator
+        peak = machine.allocator.peak()
+        if interpreter.activity.first_step is not None:
+            # A program that ends before its steps repeat has no other step than the first.
+            peak = peak.or_higher(interpreter.activity.first_step)
         outcome = Outcome(
-            allocated=allocator.peak_allocated,
-            reserved=allocator.peak_reserved,
-            categories=allocator.peak_categories(),
+            allocated=peak.allocated,
+            reserved=peak.reserved,
+            categories=peak.categories,
             observations=watcher.finish(),
             notes=(*launch.notes, *interpreter.notes, *machine.notes),
             problem=problem,

@@ -18,6 +18,7 @@ from engine.memory.program.unknown import Unknown
 
 if TYPE_CHECKING:
     from engine.project import Project
+    from hardware_catalog.allocator import Peak
 
 LIBRARY_FIRST = frozenset(
     {"torch", "einops", "einx", "numpy", "yaml", "beartype", "jaxtyping", "packaging", "frozendict", "tqdm"}
@@ -43,6 +44,8 @@ class Activity:
     steps_of: dict[int, int] = field(default_factory=dict)
     optimizers: list[Any] = field(default_factory=list)
     models: list[Any] = field(default_factory=list)
+    first_step: Peak | None = None
+    """The peak up to the end of the first step, which a later one has not repeated yet."""
 
 
 @dataclass(frozen=True)
@@ -440,10 +443,12 @@ class Interpreter:
             activity.optimizers.append(optimizer)
         activity.steps_of[id(optimizer)] = activity.steps_of.get(id(optimizer), 0) + 1
         if activity.steps == 1:
+            activity.first_step = self.device.allocator.peak()
             self.device.reset_peak()
         elif max(activity.steps_of.values()) >= MAX_STEPS or (
             min(activity.steps_of.values()) >= self.state.get("steps to see", STEPS_TO_SEE) and not self._awaited()
         ):
+            activity.first_step = None
             raise StopRun
 
     def _awaited(self) -> bool:

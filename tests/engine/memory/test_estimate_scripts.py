@@ -32,6 +32,17 @@ def test_a_training_loop() -> None:
     assert (batch.value, batch.path, batch.line) == (64, "train.py", 5)
 
 
+def test_the_only_step_of_a_program_counts() -> None:
+    # Nothing of the first step is left out where no second one repeats it: its backward pass, its states made lazily.
+    longer = estimate(Project.from_mapping({"train.py": MLP}), "train.py", savings=False)
+    single = estimate(
+        Project.from_mapping({"train.py": MLP.replace("range(1000)", "range(1)")}), "train.py", savings=False
+    )
+    assert single.memory is not None and longer.memory is not None
+    # Only the batch of the step before, which lives on into the next, is missing.
+    assert 0 <= longer.memory.allocated.expected - single.memory.allocated.expected <= 64 * 1024 * 4 + 512
+
+
 def test_the_breakdown_adds_up_to_what_is_occupied() -> None:
     memory = estimate(Project.from_mapping({"train.py": MLP}), "train.py", savings=False).memory
     assert memory is not None
