@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from bot.listening import CannotListen
-from bot.redaction import configure_logging
+from bot.observability.redaction import configure_logging
 from bot.settings import SETTINGS_FILE, Settings, SettingsError, settings_file
 
 SWITCH_SECONDS = 0.0005
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _back_up(database_url: str, target: Path) -> int:
-    from bot.backup import BackupFailed, back_up
+    from bot.storage.backup import BackupFailed, back_up
 
     try:
         written = back_up(database_url, target)

@@ -17,7 +17,7 @@ from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, is_missing, is_refused
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
-from bot.intents import (
+from bot.jobs.intents import (
     CommandIntent,
     IgnoreIntent,
     Intent,
@@ -27,14 +27,14 @@ from bot.intents import (
     ThreadIntent,
     pull_number,
 )
-from bot.observing import Observer, TimedSteps, Unobserved
-from bot.redaction import bound
-from bot.remembered import Dismissal
+from bot.jobs.steps import PutOff, StepFailed, Steps
+from bot.observability.observing import Observer, TimedSteps, Unobserved
+from bot.observability.redaction import bound
 from bot.review import markers
 from bot.review.analysis import AnalysisBroken
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done
-from bot.steps import PutOff, StepFailed, Steps
+from bot.storage.remembered import Dismissal
 
 logger = logging.getLogger(__name__)
 

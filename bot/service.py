@@ -16,17 +16,16 @@ import sqlalchemy as sa
 from aiohttp import web
 
 from bot.clock import Clock, SystemClock
-from bot.database import Turns, WriteTurns, create_engine
+from bot.deliveries.receiver import Receiver
+from bot.deliveries.reconciler import HOURLY_PULL_AGE, PULL_AGE, Reconciler
 from bot.github.connection import GitHub
 from bot.github.egress import GitHubConnector
 from bot.handler import JobHandler
-from bot.hub import Hub
-from bot.intents import Intent
-from bot.jobs import Jobs
+from bot.jobs.intents import Intent
+from bot.jobs.queue import Jobs
 from bot.listening import listen
-from bot.metrics import Metrics
-from bot.reconciler import HOURLY_PULL_AGE, PULL_AGE, Reconciler
-from bot.remembered import Remembered
+from bot.observability.metrics import Metrics
+from bot.observability.watching import Watch
 from bot.reports.access import Access
 from bot.reports.explorer import Explorer
 from bot.reports.keeping import ReportKeeper
@@ -36,12 +35,13 @@ from bot.reports.sources import Sources
 from bot.reports.store import ReportStore
 from bot.review.analysis import Analyst, Limits, ProcessAnalyst
 from bot.review.configuration import Configurations
+from bot.review.hub import Hub
 from bot.review.pipeline import ReviewPipeline
 from bot.review.results import ResultFolders
 from bot.settings import Settings
 from bot.setup.server import add_locked
-from bot.watching import Watch
-from bot.web import Receiver
+from bot.storage.database import Turns, WriteTurns, create_engine
+from bot.storage.remembered import Remembered
 from engine.plugins import plugins
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from bot.redaction import LogFormat
+from bot.observability.redaction import LogFormat
 from bot.setup.storing import read_settings
 
 PREFIX = "PREFLIGHT_"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.github.repository import Repository
-from bot.intents import CommandIntent, ReviewIntent
+from bot.jobs.intents import CommandIntent, ReviewIntent
 from bot.review.pipeline import ReviewPipeline
 
 Who = Literal["author", "write"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
 from bot.github.repository import is_own
-from bot.remembered import Dismissal
 from bot.review import markers
+from bot.storage.remembered import Dismissal
 from engine.rules import registry
 
 

@@ -6,7 +6,7 @@ from gidgethub import routing, sansio
 
 from bot.events.desk import Desk
 from bot.events.payloads import CheckSuitePayload
-from bot.intents import RerunIntent
+from bot.jobs.intents import RerunIntent
 
 router = routing.Router()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from bot.intents import Intent
+from bot.jobs.intents import Intent
 
 
 class Desk(Protocol):

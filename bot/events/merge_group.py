@@ -6,7 +6,7 @@ from gidgethub import routing, sansio
 
 from bot.events.desk import Desk
 from bot.events.payloads import MergeGroupPayload
-from bot.intents import MergeGroupIntent
+from bot.jobs.intents import MergeGroupIntent
 
 router = routing.Router()
 

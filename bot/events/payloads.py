@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from bot.github.models import Account, CheckRun, GitHubObject, PullRequest, RepositoryObject
-from bot.intents import RepositoryKey
+from bot.jobs.intents import RepositoryKey
 
 
 class InstallationReference(GitHubObject):

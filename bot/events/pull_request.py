@@ -6,7 +6,7 @@ from gidgethub import routing, sansio
 
 from bot.events.desk import Desk
 from bot.events.payloads import PullRequestPayload
-from bot.intents import ReviewIntent
+from bot.jobs.intents import ReviewIntent
 
 router = routing.Router()
 

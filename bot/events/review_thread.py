@@ -6,7 +6,7 @@ from gidgethub import routing, sansio
 
 from bot.events.desk import Desk
 from bot.events.payloads import ReviewThreadPayload
-from bot.intents import ThreadIntent
+from bot.jobs.intents import ThreadIntent
 
 router = routing.Router()
 

@@ -8,7 +8,7 @@ from bot.commands.parsing import find_command
 from bot.events.desk import Desk
 from bot.events.payloads import SpokenPayload
 from bot.github.models import Account
-from bot.intents import CommandIntent
+from bot.jobs.intents import CommandIntent
 
 
 async def accept_command(

@@ -16,7 +16,7 @@ from bot.github.models import AppObject, Delivery, InstallationObject, Repositor
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
 from bot.github.tokens import Scope, Tokens
-from bot.intents import RepositoryKey
+from bot.jobs.intents import RepositoryKey
 
 MOST_CLIENTS = 10_000
 

@@ -14,7 +14,7 @@ from bot.clock import Clock
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, is_missing, is_refused
 from bot.github.repository import Repository
-from bot.intents import RepositoryKey
+from bot.jobs.intents import RepositoryKey
 from bot.reports.sign_in import Person
 
 logger = logging.getLogger(__name__)

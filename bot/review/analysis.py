@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.github.models import ChangedFile
-from bot.hub import ModelHub
 from bot.review.exchange import Content, Details, Estimate, Request, Reviewed
+from bot.review.hub import ModelHub
 from bot.review.reading import Sides
 from bot.review.results import ResultFolders
 from engine.explored import Exploration

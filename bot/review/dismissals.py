@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.remembered import Dismissal
+from bot.storage.remembered import Dismissal
 from engine.findings import Finding, ReviewReport
 from engine.presentation.markdown import clipped, code_span, escape
 from engine.presentation.summary import summary_markdown

@@ -19,10 +19,10 @@ from bot.github.connection import GitHub
 from bot.github.errors import is_missing
 from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
-from bot.intents import Begun, RepositoryKey, ReviewIntent, external_id
+from bot.jobs.intents import Begun, RepositoryKey, ReviewIntent, external_id
+from bot.jobs.steps import PutOff, StepFailed, Steps
 from bot.messages import Skipped
-from bot.observing import Observer, Unobserved
-from bot.remembered import Remembered
+from bot.observability.observing import Observer, Unobserved
 from bot.review import plan as planning
 from bot.review import publishing
 from bot.review.analysis import Analysis, AnalysisBroken, Analyst
@@ -34,7 +34,7 @@ from bot.review.proposal import Proposal, propose
 from bot.review.reading import Blobs, Sides, read_sides
 from bot.review.selection import concerns_training
 from bot.review.stages import Analysed, Done, Loaded, Published
-from bot.steps import PutOff, StepFailed, Steps
+from bot.storage.remembered import Remembered
 from engine.findings import ReviewReport
 from engine.settings import LoadedSettings, Settings
 from hardware_catalog.measurement import CHECK_NAME

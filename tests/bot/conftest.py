@@ -12,20 +12,20 @@ import aiohttp
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from bot.database import create_engine
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.models import ChangedFile
 from bot.handler import JobHandler
-from bot.intents import Intent, RepositoryKey, ReviewIntent
-from bot.remembered import Remembered
+from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs.steps import StepFailed
 from bot.review.analysis import Analysis, AnalysisBroken
 from bot.review.configuration import Configurations
 from bot.review.exchange import Estimate
 from bot.review.pipeline import ReviewPipeline
 from bot.review.reading import Sides
 from bot.standin import PullRequest, Repository, StandIn
-from bot.steps import StepFailed
+from bot.storage.database import create_engine
+from bot.storage.remembered import Remembered
 from engine.findings import Annotation, FailedFile, Finding, ReviewComment, ReviewReport
 from engine.settings import Settings
 

@@ -17,9 +17,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from bot import jobs, service
+from bot import service
 from bot.github.models import ChangedFile
-from bot.redaction import configure_logging
+from bot.jobs import queue
+from bot.observability.redaction import configure_logging
 from bot.review.analysis import Analysis
 from bot.review.reading import Sides
 from bot.settings import Settings
@@ -33,7 +34,7 @@ HASTE = "TEST_HASTE"
 Result = TypeVar("Result", bound=BaseModel)
 
 
-class LaterSteps(jobs.DurableSteps):
+class LaterSteps(queue.DurableSteps):
     """The steps of a later release go by other names."""
 
     async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
@@ -53,9 +54,9 @@ async def main(port: int) -> None:
     """Serve until SIGTERM."""
     settings = Settings.from_environment()
     if os.environ.get(RELEASE):
-        jobs.DurableSteps = LaterSteps  # type: ignore[misc]
+        queue.DurableSteps = LaterSteps  # type: ignore[misc]
     if os.environ.get(HASTE):
-        jobs.DRAIN_SECONDS, jobs.BEAT_SECONDS, jobs.LEAVE_SECONDS = 1, 0.5, 0.0
+        queue.DRAIN_SECONDS, queue.BEAT_SECONDS, queue.LEAVE_SECONDS = 1, 0.5, 0.0
     configure_logging("INFO", ())
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -8,7 +8,7 @@ from bot.commands import answers
 from bot.commands.answers import Candidate
 from bot.commands.estimate import gpus_named
 from bot.commands.parsing import Command, find_command
-from bot.intents import CommandIntent, MergeGroupIntent, RerunIntent, ReviewIntent
+from bot.jobs.intents import CommandIntent, MergeGroupIntent, RerunIntent, ReviewIntent
 from bot.standin import Comment, PullRequest
 from engine.findings import Breakdown, ByteRange, EstimateReport, Memory, Saving, Setting, Target
 from engine.rules import registry

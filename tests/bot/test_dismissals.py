@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.database import create_engine
-from bot.intents import IgnoreIntent, RepositoryKey, ThreadIntent
-from bot.remembered import Dismissal, Remembered
+from bot.jobs.intents import IgnoreIntent, RepositoryKey, ThreadIntent
 from bot.standin import PullRequest
+from bot.storage.database import create_engine
+from bot.storage.remembered import Dismissal, Remembered
 from tests.bot.conftest import BUGGY, START, TRAIN, Bench, FakeClock
 
 KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")

@@ -10,7 +10,7 @@ from gidgethub import sansio
 
 from bot import messages
 from bot.events import router
-from bot.intents import (
+from bot.jobs.intents import (
     CommandIntent,
     IgnoreIntent,
     Intent,

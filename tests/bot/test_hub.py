@@ -13,8 +13,8 @@ from aiohttp.test_utils import TestServer
 
 from bot.github.egress import GitHubConnector
 from bot.github.models import ChangedFile
-from bot.hub import LARGEST_BYTES, Hub
 from bot.review.analysis import Limits, ProcessAnalyst
+from bot.review.hub import LARGEST_BYTES, Hub
 from bot.review.reading import Sides
 from engine.settings import Settings
 from tests.bot.conftest import FakeClock

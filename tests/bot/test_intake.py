@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.database import create_engine
-from bot.intake import Intake
+from bot.jobs.intake import Intake
+from bot.storage.database import create_engine
 
 
 class Shelf:

@@ -12,12 +12,12 @@ from typing import Literal
 import pytest
 from pydantic import TypeAdapter
 
-from bot.database import CLAIM_SECONDS, Heartbeats, Turns, create_engine
 from bot.github.errors import LimitedUntil, Unavailable
-from bot.intents import Intent, RepositoryKey, ReviewIntent
-from bot.jobs import LANES, Jobs
+from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs.queue import LANES, Jobs
+from bot.jobs.steps import StepFailed, Steps
 from bot.review.stages import Done
-from bot.steps import StepFailed, Steps
+from bot.storage.database import CLAIM_SECONDS, Heartbeats, Turns, create_engine
 
 KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")
 
@@ -151,7 +151,7 @@ async def test_a_job_ages_while_it_waits_for_a_worker_and_not_behind_its_own_pul
 
 
 async def test_a_job_of_a_newer_release_waits_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.jobs.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("bot.jobs.queue.AGAIN_SECONDS", 0.0)
     worker = Worker()
     newer = review(1).model_copy(update={"kind": "audit"})
     async with queue(tmp_path, worker) as jobs:
@@ -162,7 +162,7 @@ async def test_a_job_of_a_newer_release_waits_for_one(tmp_path: Path, monkeypatc
         assert worker.begun == []
 
         # As if this worker were of that release.
-        monkeypatch.setattr("bot.jobs.INTENT", TypeAdapter(Audit))
+        monkeypatch.setattr("bot.jobs.queue.INTENT", TypeAdapter(Audit))
         await ended(worker, 1)
 
     assert worker.begun[0].startswith("newer~")

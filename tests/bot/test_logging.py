@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.redaction import Redaction, bound
+from bot.observability.redaction import Redaction, bound
 from tests.bot.conftest import BUGGY, Bench
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\nMIIEdef\n-----END RSA PRIVATE KEY-----"
@@ -58,17 +58,17 @@ async def test_every_line_of_a_job_names_its_delivery_installation_and_pull_requ
 
 def test_ids_end_with_their_block(lines: Lines) -> None:
     with bound(delivery="guid", installation=7):
-        logging.getLogger("bot.web").warning("inside")
-    logging.getLogger("bot.web").warning("outside %s", "now")
+        logging.getLogger("bot.deliveries.receiver").warning("inside")
+    logging.getLogger("bot.deliveries.receiver").warning("outside %s", "now")
 
     inside, outside = lines.read()
     assert (inside["event"], inside["delivery"], inside["installation"]) == ("inside", "guid", 7)
-    assert (outside["event"], outside["logger"]) == ("outside now", "bot.web")
+    assert (outside["event"], outside["logger"]) == ("outside now", "bot.deliveries.receiver")
     assert "delivery" not in outside
 
 
 def test_no_secret_stands_in_a_message_an_id_or_a_traceback(lines: Lines) -> None:
-    logger = logging.getLogger("bot.web")
+    logger = logging.getLogger("bot.deliveries.receiver")
     with bound(delivery="ghs_" + "a1B2" * 9):
         logger.info("the secret is %s", "hush-hush-hush")
     try:

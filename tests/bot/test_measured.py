@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.github.models import CheckRun
-from bot.intents import RerunIntent
+from bot.jobs.intents import RerunIntent
 from bot.review.measured import Evidence, evidence_of, with_evidence
 from bot.standin.state import CheckRun as StoredRun
 from engine.findings import (

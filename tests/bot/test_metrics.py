@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.handler import JobHandler
-from bot.intents import ThreadIntent
-from bot.metrics import Metrics
+from bot.jobs.intents import ThreadIntent
+from bot.observability.metrics import Metrics
 from bot.review.pipeline import ReviewPipeline
 from tests.bot.conftest import BUGGY, Bench
 

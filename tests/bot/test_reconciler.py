@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.intents import Intent, ReviewIntent
-from bot.reconciler import HOURLY_PULL_AGE, Reconciler
+from bot.deliveries.reconciler import HOURLY_PULL_AGE, Reconciler
+from bot.jobs.intents import Intent, ReviewIntent
 from tests.bot.conftest import BUGGY, Bench
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from bot.redaction import Redaction, redact
+from bot.observability.redaction import Redaction, redact
 from bot.settings import Settings, SettingsError
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----"

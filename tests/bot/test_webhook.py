@@ -11,9 +11,9 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
-from bot.intents import CommandIntent, IgnoreIntent, Intent, ThreadIntent
-from bot.metrics import Metrics
-from bot.web import LARGEST_PAYLOAD_BYTES, Receiver, signature_matches
+from bot.deliveries.receiver import LARGEST_PAYLOAD_BYTES, Receiver, signature_matches
+from bot.jobs.intents import CommandIntent, IgnoreIntent, Intent, ThreadIntent
+from bot.observability.metrics import Metrics
 from tests.bot.conftest import BUGGY, Bench
 from tests.bot.payloads import pull_request
 

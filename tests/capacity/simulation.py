@@ -4,8 +4,8 @@ GraphQL has an allowance of its own, of which a review takes a point or two: it 
 
 A push stores a job. A job takes a slot of a worker, in the lane of its pull request; it reads and begins the check, is
 analysed where the worker has an analysis free, and publishes, each write a second after those before. What GitHub
-refuses for a minute waits in its slot, and what it refuses for longer leaves it and begins again, as `bot.jobs` does
-it. A job whose head was reviewed meanwhile ends at once; one whose head moves begins again.
+refuses for a minute waits in its slot, and what it refuses for longer leaves it and begins again, as `bot.jobs.queue`
+does it. A job whose head was reviewed meanwhile ends at once; one whose head moves begins again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
-from bot.jobs import LONGEST_NAP_SECONDS
+from bot.jobs.queue import LONGEST_NAP_SECONDS
 from tests.capacity.assumptions import HOUR, Allowance, Answers, Fleet, Habits
 from tests.capacity.costs import Cost, Costs, Kind
 from tests.capacity.limits import Installation

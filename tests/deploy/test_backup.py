@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.__main__ import main
-from bot.backup import BackupFailed, back_up
+from bot.storage.backup import BackupFailed, back_up
 from tests.bot.test_serving import PATIENCE_SECONDS, Scene, concluded, scene, until
 from tests.deploy.files import PostgreSQL, postgresql
 

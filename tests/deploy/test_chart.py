@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bot.__main__ import main
-from bot.metrics import Metrics
+from bot.observability.metrics import Metrics
 from bot.settings import Settings
 from tests.deploy.files import DEPLOY, ROOT
 
@@ -236,7 +236,7 @@ def test_a_budget_never_forbids_to_drain_a_node() -> None:
 
 
 def test_workers_get_longer_to_end_than_they_give_their_jobs() -> None:
-    from bot.jobs import DRAIN_SECONDS
+    from bot.jobs.queue import DRAIN_SECONDS
 
     assert the("StatefulSet", LEAST)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > DRAIN_SECONDS
 

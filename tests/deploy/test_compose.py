@@ -68,7 +68,7 @@ def test_all_workers_have_names_of_their_own_and_the_single_bot_a_fixed_one() ->
 
 
 def test_reviews_get_time_to_end() -> None:
-    from bot.jobs import DRAIN_SECONDS
+    from bot.jobs.queue import DRAIN_SECONDS
 
     for service in ours().values():
         assert int(service["stop_grace_period"].removesuffix("s")) > DRAIN_SECONDS

@@ -58,7 +58,7 @@ def test_web_and_workers_share_the_database_and_workers_have_names_and_folders_o
 
 
 def test_systemd_waits_for_running_reviews() -> None:
-    from bot.jobs import DRAIN_SECONDS
+    from bot.jobs.queue import DRAIN_SECONDS
 
     for name in UNITS:
         assert int(unit(name)["Service"]["TimeoutStopSec"][0]) > DRAIN_SECONDS

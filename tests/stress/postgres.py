@@ -13,7 +13,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.database import create_engine
+from bot.storage.database import create_engine
 
 INSTALLED = Path("/usr/lib/postgresql")
 """Where Debian and its relatives put the server, a folder for each version; it is not on the PATH there."""

@@ -17,7 +17,6 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 from pydantic import SecretStr
 
-from bot.database import create_engine
 from bot.reports.access import Access
 from bot.reports.document import ReportKey
 from bot.reports.explorer import Explorer
@@ -29,6 +28,7 @@ from bot.reports.store import ReportStore
 from bot.review.analysis import Analysis
 from bot.review.exchange import Details
 from bot.review.stages import Loaded
+from bot.storage.database import create_engine
 from engine.explored import Change, Curve, CurveSample, Exploration
 from engine.findings import (
     Breakdown,

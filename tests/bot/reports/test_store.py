@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.database import create_engine
 from bot.reports.chart import Day, history
 from bot.reports.document import Document, ReportKey
 from bot.reports.overview import DAYS, overview
 from bot.reports.store import DAY_SECONDS, REPORTS, ReportStore
 from bot.review.exchange import Details
+from bot.storage.database import create_engine
 from tests.bot.reports.conftest import Library, exploration, finding, report
 from tests.deploy.files import postgresql
 

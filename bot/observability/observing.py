@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
-from bot.steps import Result, Steps
+from bot.jobs.steps import Result, Steps
 
 
 class Observer(Protocol):

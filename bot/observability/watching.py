@@ -6,7 +6,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from bot.metrics import CONTENT_TYPE, Metrics
+from bot.observability.metrics import CONTENT_TYPE, Metrics
 
 
 class Watched(Protocol):

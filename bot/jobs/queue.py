@@ -34,11 +34,11 @@ from dbos import (
 )
 from pydantic import BaseModel, ValidationError
 
-from bot.database import Heartbeats
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
-from bot.intake import Intake
-from bot.intents import INTENT, Intent, ReviewIntent
-from bot.steps import Handler, PutOff, Result, StepFailed
+from bot.jobs.intake import Intake
+from bot.jobs.intents import INTENT, Intent, ReviewIntent
+from bot.jobs.steps import Handler, PutOff, Result, StepFailed
+from bot.storage.database import Heartbeats
 
 logger = logging.getLogger(__name__)
 

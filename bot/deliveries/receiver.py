@@ -15,9 +15,9 @@ from pydantic import SecretStr, ValidationError
 
 from bot.events import EVENTS, router
 from bot.events.desk import Desk
-from bot.metrics import Metrics
-from bot.redaction import bound
-from bot.watching import Watch, Watched
+from bot.observability.metrics import Metrics
+from bot.observability.redaction import bound
+from bot.observability.watching import Watch, Watched
 from engine.settings.schema import published
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from bot.intents import Intent
+from bot.jobs.intents import Intent
 
 Result = TypeVar("Result", bound=BaseModel)
 

@@ -13,7 +13,7 @@ from bot.events import EVENTS
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.models import Delivery, InstallationObject, PullRequest, RepositoryObject
-from bot.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
 
 logger = logging.getLogger(__name__)
 

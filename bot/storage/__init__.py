@@ -1,0 +1,1 @@
+"""The bot's database: SQLite or PostgreSQL, its copies, and what people said that it remembers."""
