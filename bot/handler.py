@@ -10,11 +10,12 @@ from typing import Protocol
 import gidgethub
 from pydantic import BaseModel
 
-from bot import messages
+from bot import markers, messages
 from bot.commands import COMMANDS, HELP, answers, closest
 from bot.commands.command import Call
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, is_missing, is_refused
+from bot.github.identity import pull_number
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
 from bot.jobs.intents import (
@@ -25,12 +26,10 @@ from bot.jobs.intents import (
     RerunIntent,
     ReviewIntent,
     ThreadIntent,
-    pull_number,
 )
 from bot.jobs.steps import PutOff, StepFailed, Steps
 from bot.observability.observing import Observer, TimedSteps, Unobserved
 from bot.observability.redaction import bound
-from bot.review import markers
 from bot.review.analysis import AnalysisBroken
 from bot.review.pipeline import ReviewPipeline
 from bot.review.stages import Done

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from bot.review import markers
+from bot import markers
 from engine.findings import FailedFile, ReviewReport
 from engine.presentation.markdown import code_span, prose
 from engine.presentation.memory import VERDICT_WORDS

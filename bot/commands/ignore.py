@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bot import markers
 from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
 from bot.github.repository import is_own
-from bot.review import markers
 from bot.storage.remembered import Dismissal
 from engine.rules import registry
 

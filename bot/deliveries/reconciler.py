@@ -12,8 +12,9 @@ from bot.clock import Clock
 from bot.events import EVENTS
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
+from bot.github.identity import RepositoryKey
 from bot.github.models import Delivery, InstallationObject, PullRequest, RepositoryObject
-from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs.intents import Intent, ReviewIntent
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ from gidgethub import routing, sansio
 
 from bot.events.desk import Desk
 from bot.events.payloads import CheckRunPayload
-from bot.jobs.intents import IgnoreIntent, RerunIntent, ReviewIntent, pull_number
+from bot.github.identity import pull_number
+from bot.jobs.intents import IgnoreIntent, RerunIntent, ReviewIntent
 from bot.messages import IGNORE_ACTION, RERUN_ACTION
 from bot.review.measured import evidence_of
 from hardware_catalog.measurement import CHECK_NAME

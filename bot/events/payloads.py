@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from pydantic import Field
 
+from bot.github.identity import RepositoryKey
 from bot.github.models import Account, CheckRun, GitHubObject, PullRequest, RepositoryObject
-from bot.jobs.intents import RepositoryKey
 
 
 class InstallationReference(GitHubObject):

@@ -12,11 +12,11 @@ from pydantic import SecretStr
 
 from bot.clock import Clock
 from bot.github.client import REQUEST_SECONDS, Called, Client, Shared, nobody_counts
+from bot.github.identity import RepositoryKey
 from bot.github.models import AppObject, Delivery, InstallationObject, RepositoryObject
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
 from bot.github.tokens import Scope, Tokens
-from bot.jobs.intents import RepositoryKey
 
 MOST_CLIENTS = 10_000
 

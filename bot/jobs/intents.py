@@ -6,21 +6,11 @@ order, so a lost, late or repeated delivery does no harm.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-
-class RepositoryKey(BaseModel):
-    """Where to work. The id is the identity; owner and name are what it was called when the event was sent."""
-
-    model_config = ConfigDict(frozen=True)
-
-    installation_id: int
-    repository_id: int
-    owner: str
-    name: str
+from bot.github.identity import RepositoryKey
 
 
 class _Intent(BaseModel):
@@ -147,18 +137,3 @@ class MergeGroupIntent(_Intent):
 AnyIntent = ReviewIntent | CommandIntent | ThreadIntent | IgnoreIntent | RerunIntent | MergeGroupIntent
 Intent = Annotated[AnyIntent, Field(discriminator="kind")]
 INTENT: TypeAdapter[AnyIntent] = TypeAdapter(Intent)
-
-_EXTERNAL_ID = re.compile(r"(?P<repository>\d+)#(?P<number>\d+)")
-
-
-def external_id(repository_id: int, number: int) -> str:
-    """Return what a check run carries to lead back to its pull request; check events name none for forks."""
-    return f"{repository_id}#{number}"
-
-
-def pull_number(identifier: str | None, repository_id: int) -> int | None:
-    """Return the pull request that `external_id` named, or None where it is another repository's or no such id."""
-    match = _EXTERNAL_ID.fullmatch(identifier or "")
-    if match is None or int(match["repository"]) != repository_id:
-        return None
-    return int(match["number"])

@@ -13,8 +13,8 @@ from cachetools import TTLCache
 from bot.clock import Clock
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, is_missing, is_refused
+from bot.github.identity import RepositoryKey
 from bot.github.repository import Repository
-from bot.jobs.intents import RepositoryKey
 from bot.reports.sign_in import Person
 
 logger = logging.getLogger(__name__)

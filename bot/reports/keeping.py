@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from bot.clock import Clock
-from bot.jobs.intents import RepositoryKey
+from bot.github.identity import RepositoryKey
 from bot.reports.document import Document, ReportKey
 from bot.reports.store import ReportStore
 from bot.review.analysis import Analysis

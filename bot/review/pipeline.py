@@ -17,9 +17,10 @@ from bot import messages
 from bot.clock import Clock
 from bot.github.connection import GitHub
 from bot.github.errors import is_missing
+from bot.github.identity import RepositoryKey, external_id
 from bot.github.models import ChangedFile, CheckRun, PullRequest
 from bot.github.repository import FILES_CAP, Repository
-from bot.jobs.intents import Begun, RepositoryKey, ReviewIntent, external_id
+from bot.jobs.intents import Begun, ReviewIntent
 from bot.jobs.steps import PutOff, StepFailed, Steps
 from bot.messages import Skipped
 from bot.observability.observing import Observer, Unobserved

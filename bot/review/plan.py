@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot import messages
+from bot import markers, messages
 from bot.github.models import Account, IssueComment, ReviewCommentObject
 from bot.github.repository import is_own
-from bot.review import markers
 from engine.findings import Annotation, EstimateReport, ReviewComment, ReviewReport
 from engine.presentation.markdown import code_span, prose
 from engine.presentation.summary import summary_markdown

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
 
 from bot.clock import Clock
-from bot.jobs.intents import RepositoryKey
+from bot.github.identity import RepositoryKey
 
 LONGEST_REASON = 300
 MOST_DISMISSALS = 500

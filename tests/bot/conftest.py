@@ -14,9 +14,10 @@ from pydantic import BaseModel, SecretStr
 
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
+from bot.github.identity import RepositoryKey
 from bot.github.models import ChangedFile
 from bot.handler import JobHandler
-from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
+from bot.jobs.intents import Intent, ReviewIntent
 from bot.jobs.steps import StepFailed
 from bot.review.analysis import Analysis, AnalysisBroken
 from bot.review.configuration import Configurations

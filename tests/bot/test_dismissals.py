@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.jobs.intents import IgnoreIntent, RepositoryKey, ThreadIntent
+from bot.github.identity import RepositoryKey
+from bot.jobs.intents import IgnoreIntent, ThreadIntent
 from bot.standin import PullRequest
 from bot.storage.database import create_engine
 from bot.storage.remembered import Dismissal, Remembered

@@ -10,9 +10,9 @@ import gidgethub
 import pytest
 
 from bot.github.errors import LimitedUntil, Unavailable
+from bot.github.identity import external_id, pull_number
 from bot.github.pacing import WritePacer
 from bot.github.repository import Repository
-from bot.jobs.intents import external_id, pull_number
 from bot.review.reading import Blobs, read_sides
 from bot.storage.database import WriteTurns, create_engine
 from tests.bot.conftest import BUGGY, MARK, TRAIN, Bench, FakeClock, Folder

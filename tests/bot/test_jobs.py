@@ -13,7 +13,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from bot.github.errors import LimitedUntil, Unavailable
-from bot.jobs.intents import Intent, RepositoryKey, ReviewIntent
+from bot.github.identity import RepositoryKey
+from bot.jobs.intents import Intent, ReviewIntent
 from bot.jobs.queue import LANES, Jobs
 from bot.jobs.steps import StepFailed, Steps
 from bot.review.stages import Done

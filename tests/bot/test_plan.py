@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import messages
+from bot import markers, messages
 from bot.github.models import Account, ChangedFile, IssueComment, ReviewCommentObject
-from bot.review import markers, plan
+from bot.review import plan
 from bot.review.anchors import Anchors
 from bot.standin.anchors import anchor
 from engine.findings import (

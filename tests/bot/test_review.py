@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bot import messages
+from bot import markers, messages
 from bot.jobs.intents import ReviewIntent
 from bot.jobs.steps import PutOff
-from bot.review import markers
 from engine.findings import FailedFile
 from tests.bot.conftest import BUGGY, MARK, START, TRAIN, Bench, PlainSteps, Result
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from bot.review import markers
+from bot import markers
 from bot.standin import CheckRun, PullRequest, StandIn
 
 LOOK_SECONDS = 0.1
