@@ -18,7 +18,16 @@ from hardware_catalog.catalogue import (
     usable_bytes,
 )
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange
-from hardware_catalog.names import GpuRequest, UnknownGPU, find_gpu, names_no_gpu, parse_gpu
+from hardware_catalog.names import (
+    AmbiguousGPU,
+    GpuRequest,
+    UnknownGPU,
+    find_gpu,
+    gpu_of_size,
+    names_no_gpu,
+    other_sizes,
+    parse_gpu,
+)
 from hardware_catalog.renting import (
     Rental,
     cheapest_rental,
@@ -31,6 +40,7 @@ from hardware_catalog.renting import (
 __all__ = [
     "GIB",
     "MIB",
+    "AmbiguousGPU",
     "Gpu",
     "GpuRequest",
     "Instance",
@@ -47,12 +57,14 @@ __all__ = [
     "cublas_workspace_bytes",
     "find_gpu",
     "find_instances",
+    "gpu_of_size",
     "instances_with",
     "memory_bandwidth_gb_s",
     "names_no_gpu",
     "nccl_range",
     "next_smaller",
     "offered_gpus",
+    "other_sizes",
     "parse_gpu",
     "total_bytes",
     "usable_bytes",

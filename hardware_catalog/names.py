@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hardware_catalog.catalogue import all_gpus, all_instances, usable_bytes
-from hardware_catalog.models import Gpu
+from hardware_catalog.models import MIB, Gpu
 
 # What a bare family name means. SkyPilot, Modal, Vertex AI and GKE all sell the 40 GB card as plain "A100" and the
 # 16 GB one as plain "V100"; plain "H100" is the SXM card nearly everywhere.
@@ -73,6 +73,8 @@ _SIZE_ALONE = re.compile(r"(\d+)\s*gi?b(?:\s+(?:gpu|card|vram))?")
 # Schedulers and Kubernetes write a slice behind the device or its resource: `a100_3g.20gb`, `nvidia.com/mig-1g.18gb`.
 _SLICE = re.compile(r"(?P<parent>.*?)(?:[/\s_-]*mig)?[\s_-]*(?P<profile>\d+g\.\d+gb)")
 _SCHEDULER = re.compile(r"^\s*(?:gres[:/])?gpu:(?=[a-z])", re.IGNORECASE)
+_NO_OTHER_NAME = re.compile(r"(?:sxm\d?|pcie|nvl|oam|ada|\d+gb)*")
+"""What stands behind a name and makes it no other: a form, a generation, a size."""
 _SIZE_LAST = re.compile(r"-\d+gb$")
 _COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
 _COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
@@ -87,6 +89,17 @@ class UnknownGPU(LookupError):
         self.suggestions = suggestions
         closest = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
         super().__init__(f"no GPU named {name!r} in the catalogue{closest} (`preflight gpus` lists them all)")
+
+
+class AmbiguousGPU(UnknownGPU):
+    """Several devices have this name and differ in size; `suggestions` are all of them, the largest first."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+        LookupError.__init__(
+            self, f"{name!r} is the name of {len(suggestions)} devices; write which: {', '.join(suggestions)}"
+        )
+        self.name = name
+        self.suggestions = suggestions
 
 
 @dataclass(frozen=True)
@@ -123,9 +136,18 @@ def spellings() -> Mapping[str, frozenset[str]]:
 
 @cache
 def _index() -> dict[str, str]:
-    # Of several devices with one name the one that leaves least: what fits there fits on all of them.
-    index = {name: min(ids, key=lambda each: usable_bytes(_by_id()[each])) for name, ids in spellings().items()}
-    return index | PLAIN_NAMES
+    """What means one device: the spellings of one alone, and the plain names."""
+    return {name: next(iter(ids)) for name, ids in spellings().items() if len(ids) == 1} | PLAIN_NAMES
+
+
+@cache
+def _shared() -> dict[str, tuple[str, ...]]:
+    """The spellings that several devices have, none of which people mean more than the others; the largest first."""
+    return {
+        name: tuple(sorted(ids, key=lambda each: (-_by_id()[each].memory_gb, each)))
+        for name, ids in spellings().items()
+        if len(ids) > 1 and name not in PLAIN_NAMES
+    }
 
 
 @cache
@@ -146,7 +168,7 @@ def names_no_gpu(name: str) -> bool:
 def parse_gpu(name: str) -> GpuRequest:
     """The device and count that a person means by `name`.
 
-    Raises UnknownGPU with the closest names when nothing fits.
+    Raises UnknownGPU with the closest names when nothing fits, and AmbiguousGPU for a name of several devices.
     """
     text = name.strip().lower()
     if not text:
@@ -161,9 +183,11 @@ def parse_gpu(name: str) -> GpuRequest:
         count, text = int(before.group(1)), text[before.end() :]
     else:
         after = _COUNT_AFTER.search(text)
-        if after and _compact(text) not in _index():
+        if after and _compact(text) not in _index() and _compact(text) not in _shared():
             count, text = int(after.group(1)), text[: after.start()]
     compact = _compact(text)
+    if compact in _shared():
+        raise AmbiguousGPU(name, _shared()[compact])
     gpu_id = _index().get(compact)
     if gpu_id is None and not before and ("." in text or "_" in text or "-" in text):
         found = _instance_names().get(text)
@@ -224,7 +248,47 @@ def find_gpu(name: str) -> Gpu:
     return parse_gpu(name).gpu
 
 
+def other_sizes(name: str) -> tuple[Gpu, ...]:
+    """Devices that people write as this name too and whose memory is of another size; the smallest first.
+
+    `a100` is read as the card of 40 GB and `v100` as that of 16: most who sell them mean those. Empty where the name
+    says the size, or where there is but one. Raises UnknownGPU.
+    """
+    meant = find_gpu(name)
+    return tuple(gpu for gpu in _named_alike(name) if gpu.memory_gb != meant.memory_gb)
+
+
+def gpu_of_size(name: str, mib: float) -> Gpu:
+    """The device of this name, as drivers give it, whose memory is closest to `mib`: makers sell cards of two sizes
+    as one product. Raises UnknownGPU."""
+    closest = min(_named_alike(name), key=lambda gpu: abs(usable_bytes(gpu) / MIB - mib), default=None)
+    try:
+        meant = find_gpu(name)
+    except AmbiguousGPU:
+        if closest is None:
+            raise
+        return closest
+    return meant if closest is None or closest.memory_gb == meant.memory_gb else closest
+
+
+def _named_alike(name: str) -> list[Gpu]:
+    """The devices whose names are this one with nothing but a size, a form or a generation behind it."""
+    text = _COUNT_BEFORE.sub("", _SCHEDULER.sub("", name.strip().lower()))
+    compact = _compact(_COUNT_AFTER.sub("", text))
+    if not compact or _SIZE_ALONE.fullmatch(text):
+        return []
+    ids = {
+        gpu_id
+        for spelling, some in spellings().items()
+        if spelling.startswith(compact) and _NO_OTHER_NAME.fullmatch(spelling, len(compact))
+        for gpu_id in some
+        if _by_id()[gpu_id].kind != "mig-slice"
+    }
+    found = {*ids, *([PLAIN_NAMES[compact]] if compact in PLAIN_NAMES else ())}
+    return sorted((_by_id()[each] for each in found), key=lambda gpu: (gpu.memory_gb, gpu.id))
+
+
 def _closest(compact: str) -> tuple[str, ...]:
-    near = difflib.get_close_matches(compact, list(_index()), n=8, cutoff=0.55)
-    suggestions = list(dict.fromkeys(_index()[key] for key in near))
-    return tuple(suggestions[:3])
+    near = difflib.get_close_matches(compact, [*_index(), *_shared()], n=8, cutoff=0.55)
+    suggestions = [each for key in near for each in _shared().get(key) or (_index()[key],)]
+    return tuple(dict.fromkeys(suggestions))[:3]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, usable_bytes
+from hardware_catalog import MIB, Gpu, UnknownGPU, context_range, find_gpu, gpu_of_size, usable_bytes
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def of_device(device: torch.device) -> Capacity:
         name=name,
         low=bytes_left,
         high=bytes_left,
-        gpu=_known(name),
+        gpu=_known(name, total),
         total=total,
         allocated_now=torch.cuda.memory_allocated(device),
     )
@@ -50,8 +50,8 @@ def of_bytes(usable: int) -> Capacity:
     return Capacity(f"{usable} bytes", usable, usable, None, usable)
 
 
-def _known(name: str) -> Gpu | None:
+def _known(name: str, total: int) -> Gpu | None:
     try:
-        return find_gpu(name)
+        return gpu_of_size(name, total / MIB)
     except UnknownGPU:
         return None

@@ -35,6 +35,8 @@ class Baseline(BaseModel):
 
     schema_version: int = Field(alias="schema", ge=1, le=1)
     findings: tuple[KnownFinding, ...]
+    malformed: tuple[str, ...] = ()
+    """Files that did not parse."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,14 @@ class Compared:
     gone: int
 
 
-def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
-    """Writes a baseline of these findings. Raises WrongUse where the file can not be written."""
+def write_baseline(path: Path, findings: Sequence[Finding], malformed: Sequence[str] = ()) -> None:
+    """Writes a baseline of these findings and files that do not parse. Raises WrongUse where it can not be written."""
     entries = sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule, finding.fingerprint))
     known = [
         KnownFinding(fingerprint=each.fingerprint, rule=each.rule, path=each.path, message=each.message)
         for each in entries
     ]
-    baseline = Baseline.model_validate({"schema": 1, "findings": known})
+    baseline = Baseline.model_validate({"schema": 1, "findings": known, "malformed": sorted(malformed)})
     try:
         path.write_text(json.dumps(baseline.model_dump(), indent=2) + "\n", encoding="utf-8")
     except OSError as problem:
@@ -68,6 +70,11 @@ def without_known(report: CheckReport, path: Path, checked: Sequence[str] | None
     found = {finding.fingerprint for finding in report.findings}
     gone = [entry for name, entry in known.items() if name not in found and _is_below(entry.path, checked)]
     return Compared(report.model_copy(update={"findings": left}), len(report.findings) - len(left), len(gone))
+
+
+def known_malformed(path: Path) -> frozenset[str]:
+    """The files of which the baseline at `path` knows that they do not parse. Raises WrongUse."""
+    return frozenset(_read(path).malformed)
 
 
 def _is_below(path: str, folders: Sequence[str] | None) -> bool:

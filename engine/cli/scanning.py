@@ -38,8 +38,11 @@ class Asked:
     store: Store | None = None
 
 
-def scan(selection: Selection, asked: Asked, jobs: int) -> CheckReport:
-    """The report of the selected paths. `jobs` is the number of processes, 0 for as many as pay. Raises UnknownRule."""
+def scan(selection: Selection, asked: Asked, jobs: int | None) -> CheckReport:
+    """The report of the selected paths. `jobs` is the number of processes, None for as many as pay.
+
+    Raises UnknownRule.
+    """
     paths = wanted_paths(selection.project, selection.paths, asked.settings)
     with bar(len(paths), "files") if len(paths) >= LONG_SCAN else nullcontext(_unheard) as done:
         if jobs != 1 and (jobs or len(paths) >= 2 * WORTH_PROCESSES):
@@ -50,7 +53,7 @@ def scan(selection: Selection, asked: Asked, jobs: int) -> CheckReport:
         return _analysed(selection, asked, done).report
 
 
-def that_pay(groups: Sequence[Sequence[str]], jobs: int) -> int:
+def that_pay(groups: Sequence[Sequence[str]], jobs: int | None) -> int:
     """How many processes have something to do: a group of files that have to do with each other is done by one."""
     if jobs:
         return min(jobs, len(groups))

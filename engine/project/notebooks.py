@@ -46,12 +46,12 @@ def read_notebook(path: str, text: str) -> tuple[str, Sequence[Cell]]:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as problem:
-        raise UnreadableFile(path, f"is not valid JSON: {problem.msg}", problem.lineno) from problem
+        raise UnreadableFile(path, f"is not valid JSON: {problem.msg}", problem.lineno, malformed=True) from problem
     except RecursionError as problem:
         raise UnreadableFile(path, "is nested too deeply to parse") from problem
     cells = _cells(document)
     if cells is None:
-        raise UnreadableFile(path, "is not a Jupyter notebook: it has no list of cells", 1)
+        raise UnreadableFile(path, "is not a Jupyter notebook: it has no list of cells", 1, malformed=True)
     language = _language(document)
     if language not in ("python", "python3", "ipython", ""):
         raise UnreadableFile(path, f"is a notebook in {language}, which is not analysed")

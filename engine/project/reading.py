@@ -23,13 +23,18 @@ _PYTHON_2_LINE = re.compile(
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be analysed. `line` is 1-based, None where the failure has no line."""
+    """A file that cannot be analysed. `line` is 1-based, None where the failure has no line.
 
-    def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+    `malformed`: it is not what its name says, Python 3 or a notebook; otherwise it is one that Preflight leaves out,
+    for its size or its language.
+    """
+
+    def __init__(self, path: str, reason: str, line: int | None = None, *, malformed: bool = False) -> None:
         super().__init__(path, reason, line)
         self.path = path
         self.reason = reason
         self.line = line
+        self.malformed = malformed
 
     def __str__(self) -> str:
         place = f" (line {self.line})" if self.line is not None else ""
@@ -43,24 +48,25 @@ def decode(path: str, data: bytes) -> str:
     """
     null = data.find(b"\0")
     if null >= 0 and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UnreadableFile(path, "contains null bytes", data.count(b"\n", 0, null) + 1)
+        raise UnreadableFile(path, "contains null bytes", data.count(b"\n", 0, null) + 1, malformed=True)
     encoding = "utf-8-sig"
     if path.endswith((".py", ".pyi", ".pyw")):
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         except SyntaxError as problem:
-            raise UnreadableFile(path, f"cannot be decoded: {problem.msg}", 1) from problem
+            raise UnreadableFile(path, f"cannot be decoded: {problem.msg}", 1, malformed=True) from problem
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise UnreadableFile(path, f"is not {encoding} text: {problem.reason}", line) from problem
+        raise UnreadableFile(path, f"is not {encoding} text: {problem.reason}", line, malformed=True) from problem
     except (LookupError, UnicodeError) as problem:
-        raise UnreadableFile(path, f"cannot be decoded: {problem}", 1) from problem
+        raise UnreadableFile(path, f"cannot be decoded: {problem}", 1, malformed=True) from problem
     if "\0" in text:
-        raise UnreadableFile(path, "contains null bytes", text.count("\n", 0, text.index("\0")) + 1)
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise UnreadableFile(path, "contains null bytes", line, malformed=True)
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -74,12 +80,14 @@ def parse(path: str, text: str) -> ast.Module:
     except SyntaxError as problem:
         rewritten = _older_spelling(text)
         if rewritten is None:
-            raise UnreadableFile(path, _syntax_reason(problem, text), problem.lineno) from problem
+            older = _is_python_2(problem, text)
+            reason = f"is Python 2, which is not analysed: {problem.msg}" if older else f"does not parse: {problem.msg}"
+            raise UnreadableFile(path, reason, problem.lineno, malformed=not older) from problem
         tree = rewritten
     except (RecursionError, MemoryError) as problem:
         raise UnreadableFile(path, "is nested too deeply to parse", None) from problem
     except ValueError as problem:
-        raise UnreadableFile(path, f"cannot be parsed: {problem}", None) from problem
+        raise UnreadableFile(path, f"cannot be parsed: {problem}", None, malformed=True) from problem
     deepest = _too_deep(tree, text)
     if deepest is not None:
         raise UnreadableFile(path, f"is nested more than {MAX_NESTING} levels deep", deepest)
@@ -102,13 +110,11 @@ def _older_spelling(text: str) -> ast.Module | None:
         return None
 
 
-def _syntax_reason(problem: SyntaxError, text: str) -> str:
+def _is_python_2(problem: SyntaxError, text: str) -> bool:
     lines = text.split("\n")
     at = problem.lineno or 0
     line = lines[at - 1] if 0 < at <= len(lines) else ""
-    if _PYTHON_2.search(problem.msg or "") or _PYTHON_2_LINE.search(line):
-        return f"is Python 2, which is not analysed: {problem.msg}"
-    return f"does not parse: {problem.msg}"
+    return bool(_PYTHON_2.search(problem.msg or "") or _PYTHON_2_LINE.search(line))
 
 
 def _too_deep(tree: ast.Module, text: str) -> int | None:

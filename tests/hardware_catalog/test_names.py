@@ -2,7 +2,19 @@
 
 import pytest
 
-from hardware_catalog import GIB, UnknownGPU, all_gpus, find_gpu, names_no_gpu, parse_gpu, usable_bytes
+from hardware_catalog import (
+    GIB,
+    AmbiguousGPU,
+    UnknownGPU,
+    all_gpus,
+    find_gpu,
+    gpu_of_size,
+    names_no_gpu,
+    other_sizes,
+    parse_gpu,
+    usable_bytes,
+)
+from hardware_catalog.names import spellings
 
 
 @pytest.mark.parametrize(
@@ -74,3 +86,51 @@ def test_every_identifier_finds_itself() -> None:
 def test_words_for_no_device() -> None:
     assert names_no_gpu("Unspecified")
     assert not names_no_gpu("t4")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, ids in spellings().items() if len(ids) > 1))
+def test_a_name_of_several_devices_is_none_of_them_silently(name: str) -> None:
+    """Either people mean one of them, and the others are to be had, or all of them are named, the largest first."""
+    ids = spellings()[name]
+    try:
+        meant = find_gpu(name)
+    except AmbiguousGPU as problem:
+        assert set(problem.suggestions) == ids
+        sizes = [find_gpu(each).memory_gb for each in problem.suggestions]
+        assert sizes == sorted(sizes, reverse=True)
+        assert all(each in str(problem) for each in ids)
+    else:
+        assert ids - {meant.id} <= {gpu.id for gpu in other_sizes(name)}
+
+
+@pytest.mark.parametrize(
+    ("typed", "others"),
+    [
+        ("A100", {"a100-sxm4-80gb", "a100-pcie-80gb"}),
+        ("8xA100", {"a100-sxm4-80gb", "a100-pcie-80gb"}),
+        ("gpu:v100:2", {"v100-sxm2-32gb"}),
+        ("NVIDIA GeForce RTX 3060", {"rtx-3060-8gb"}),
+        ("rtx 4060 ti", {"rtx-4060-ti-16gb"}),
+        ("A100-80GB", set()),
+        ("h200", set()),
+        ("t4", set()),
+        ("24GB", set()),
+    ],
+)
+def test_the_other_sizes_of_a_plain_name(typed: str, others: set[str]) -> None:
+    assert {gpu.id for gpu in other_sizes(typed)} == others
+
+
+@pytest.mark.parametrize(
+    ("driver", "mib", "device"),
+    [
+        ("Orin", 30_697, "jetson-agx-orin-32gb"),
+        ("Orin", 15_655, "jetson-orin-nx-16gb"),
+        ("NVIDIA GeForce RTX 3060", 8_192, "rtx-3060-8gb"),
+        ("NVIDIA GeForce RTX 3060", 12_288, "rtx-3060-12gb"),
+        ("NVIDIA H200", 143_771, "h200-sxm-141gb"),
+        ("Tesla T4", 15_360, "t4"),
+    ],
+)
+def test_a_driver_says_the_size_beside_the_name(driver: str, mib: int, device: str) -> None:
+    assert gpu_of_size(driver, mib).id == device

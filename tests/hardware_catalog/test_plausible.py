@@ -88,14 +88,10 @@ def test_the_devices_people_rent_have_bandwidth_and_rate() -> None:
         assert memory_bandwidth_gb_s(find_gpu(name)) and bf16_tflops(find_gpu(name)), name
 
 
-def test_a_spelling_means_one_device_or_the_sizes_of_one() -> None:
-    """Where a maker names several sizes alike, the one that leaves least is meant: what fits there fits on all."""
+def test_a_spelling_means_one_device_or_those_of_one_maker_and_family() -> None:
     for spelling, ids in spellings().items():
         assert spelling
-        if len(ids) > 1:
-            least = min(ids, key=lambda each: usable_bytes(BY_ID[each]))
-            assert len({gpu_id.split("-")[0] for gpu_id in ids}) == 1, spelling
-            assert find_gpu(spelling).id == least
+        assert len({gpu_id.split("-")[0] for gpu_id in ids}) == 1, spelling
 
 
 def test_plain_names_contradict_no_spelling() -> None:
@@ -123,7 +119,6 @@ def test_instance_names_mean_one_device_and_count() -> None:
         ("Standard_NC24ads_A100_v4", "a100-pcie-80gb", 1),
         ("gpu_8x_h100_sxm5", "h100-sxm5-80gb", 8),
         ("rtx-pro-server-6000", "rtx-pro-6000-blackwell-server", 1),
-        ("jetson orin nano", "jetson-orin-nano-4gb", 1),
         ("m3 max", "apple-m3-max-128gb", 1),
     ],
 )

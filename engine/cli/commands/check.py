@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from engine.findings import CheckReport
     from engine.settings import Settings
 
+MOST_NAMED = 5
+"""Files that do not parse that a line names."""
 FIX_ROUNDS = 5
 """Most times that --fix applies what the check before it offers."""
 
@@ -42,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=("error", "warning", "note", "never"),
-        help="exit with 1 at this severity and above (default: error, or the configured fail-on)",
+        help="exit with 1 at this severity and above, or where a file does not parse (default: configured, or error)",
     )
     which = parser.add_argument_group("which findings")
     which.add_argument("--select", action="append", default=[], metavar="RULES", help="only these codes or names")
@@ -67,7 +70,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-j",
         "--jobs",
         type=int,
-        default=0,
         metavar="N",
         help="processes (default: as many as pay; 1 for this one alone)",
     )
@@ -98,8 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _fit_together(arguments: argparse.Namespace) -> None:
     """Raises WrongUse for options that contradict each other."""
-    if arguments.jobs < 0:
-        raise WrongUse("--jobs takes a number of processes, or 0 for as many as pay")
+    if arguments.jobs is not None and arguments.jobs < 1:
+        raise WrongUse(
+            f"--jobs takes a number of processes from 1, not {arguments.jobs}; without it as many as pay run"
+        )
     if arguments.update_baseline and arguments.baseline is None:
         raise WrongUse("--update-baseline needs the file to write: --baseline FILE")
     if arguments.update_baseline and arguments.since:
@@ -115,7 +119,7 @@ def _run_once(arguments: argparse.Namespace) -> int:
     settings = _settings(selection, arguments)
     report = _checked(selection, settings, arguments)
     if arguments.update_baseline:
-        return _baseline_written(report, arguments.baseline)
+        return _baseline_written(report, selection, arguments.baseline)
     report = _without_baseline(report, selection, arguments.baseline)
     if arguments.diff:
         from engine.cli.formats.fixes import patch, print_patch
@@ -123,11 +127,41 @@ def _run_once(arguments: argparse.Namespace) -> int:
         print_patch(patch(selection.root, report.findings))
     elif arguments.fix:
         report, selection = _fixed(report, selection, settings, arguments)
+    malformed = _unheard_of(report, selection, arguments.baseline) if settings.fail_on != "never" else ()
     if not arguments.diff:
-        _print(report, arguments, selection)
+        _print(report, arguments, selection, malformed)
     if arguments.summary is not None:
         _summarised(report, arguments.summary)
-    return 1 if settings.fails(finding.severity for finding in report.findings) else 0
+    if malformed:
+        told = f"{', '.join(malformed[:MOST_NAMED])}{' and more' if len(malformed) > MOST_NAMED else ''}"
+        why = "the check fails, since what does not parse is not checked"
+        print(printable(f"preflight: {why}: {told}; --exclude leaves files out"), file=sys.stderr)
+    return 1 if malformed or settings.fails(finding.severity for finding in report.findings) else 0
+
+
+def _unheard_of(report: CheckReport, selection: Selection, baseline: Path | None) -> Sequence[str]:
+    """Files that do not parse and that a baseline does not know of. A check that could not read what it was asked about
+    must not look like one that found nothing."""
+    paths = set(_malformed(report, selection))
+    if paths and baseline is not None:
+        from engine.cli.baseline import known_malformed
+
+        paths -= known_malformed(baseline)
+    return sorted(paths)
+
+
+def _malformed(report: CheckReport, selection: Selection) -> Iterator[str]:
+    """The files of a report that are no Python 3 and no notebook. Those that are left out for their size or language
+    are not among them."""
+    from engine.project import UnreadableFile
+
+    for failed in report.files.failed:
+        if failed.is_file:
+            try:
+                selection.project.module(failed.path)
+            except UnreadableFile as problem:
+                if problem.malformed:
+                    yield failed.path
 
 
 def _settings(selection: Selection, arguments: argparse.Namespace) -> Settings:
@@ -186,10 +220,10 @@ def _without_baseline(report: CheckReport, selection: Selection, baseline: Path 
     return compared.report
 
 
-def _baseline_written(report: CheckReport, baseline: Path) -> int:
+def _baseline_written(report: CheckReport, selection: Selection, baseline: Path) -> int:
     from engine.cli.baseline import write_baseline
 
-    write_baseline(baseline, report.findings)
+    write_baseline(baseline, report.findings, tuple(_malformed(report, selection)))
     print(f"preflight: {len(report.findings)} findings written to {baseline}", file=sys.stderr)
     return 0
 
@@ -225,14 +259,14 @@ def _summarised(report: CheckReport, target: Path) -> None:
         raise WrongUse(f"the summary can not be written: {problem}") from problem
 
 
-def _print(report: CheckReport, arguments: argparse.Namespace, selection: Selection) -> None:
+def _print(report: CheckReport, arguments: argparse.Namespace, selection: Selection, malformed: Sequence[str]) -> None:
     wanted = arguments.format
     if wanted == "json":
         print(report.model_dump_json(indent=2))
     elif wanted == "github":
         from engine.cli.formats.github import workflow_commands
 
-        for line in workflow_commands(report):
+        for line in workflow_commands(report, malformed):
             print(line)
     elif wanted == "sarif":
         from engine.cli.formats.sarif import sarif_log

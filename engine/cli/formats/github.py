@@ -6,7 +6,7 @@ Escaping as in actions/toolkit, packages/core/src/command.ts: `%`, CR and LF in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from engine.findings import CheckReport, Finding
 from engine.project.module import split_cell
@@ -14,13 +14,14 @@ from engine.project.module import split_cell
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def workflow_commands(report: CheckReport) -> Iterator[str]:
-    """One line a finding, and one a file that could not be analysed or a rule that does not work."""
+def workflow_commands(report: CheckReport, failing: Collection[str] = ()) -> Iterator[str]:
+    """One line a finding, and one a file that could not be analysed or a rule that does not work. `failing` are the
+    files that fail the check by not being readable."""
     for finding in report.findings:
         yield _command(finding)
     for failed in report.files.failed:
         where = f"file={_property(failed.path)},title=Not analysed" if failed.is_file else "title=Not working"
-        yield f"::notice {where}::{_data(f'{failed.path} {failed.reason}')}"
+        yield f"::{'error' if failed.path in failing else 'notice'} {where}::{_data(f'{failed.path} {failed.reason}')}"
 
 
 def _command(finding: Finding) -> str:

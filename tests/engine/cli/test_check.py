@@ -132,6 +132,54 @@ def test_a_broken_file_is_named_and_the_others_are_checked(folder: Path, capsys:
     assert any(f["name"] == "retained-graph" for f in report["findings"])
 
 
+class TestFilesThatDoNotParse:
+    @pytest.fixture
+    def alone(self, folder: Path) -> Path:
+        """A folder whose only file of training code is broken."""
+        (folder / "train.py").write_text("import torch\ndef train(:\n    loss.backward()\n")
+        return folder
+
+    @pytest.mark.parametrize("words", [["."], ["train.py"], [".", "--jobs", "2"], [".", "--quiet"], [".", "--diff"]])
+    def test_they_fail_the_check_and_are_named(
+        self, alone: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    ) -> None:
+        assert main(["check", *words]) == 1
+        told = capsys.readouterr().err
+        assert "train.py" in told and "does not parse" in told and "--exclude" in told
+
+    def test_workflows_show_them_as_errors(self, alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        code, out = checked(capsys, ".", "--format", "github")
+        assert code == 1 and out.startswith("::error file=train.py,title=Not analysed::")
+
+    def test_who_fails_on_nothing_or_leaves_them_out_passes(
+        self, alone: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert checked(capsys, ".", "--fail-on", "never")[0] == 0
+        assert checked(capsys, ".", "--exclude", "train.py")[0] == 0
+
+    def test_a_baseline_knows_them(self, alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert checked(capsys, ".", "--baseline", "known.json", "--update-baseline")[0] == 0
+        assert checked(capsys, ".", "--baseline", "known.json")[0] == 0
+        (alone / "new.py").write_text("import torch\nclass (:\n")
+        assert main(["check", "--baseline", "known.json"]) == 1
+        assert "new.py" in (told := capsys.readouterr().err) and "train.py" not in told
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("old.py", "import torch\nprint 'of Python 2'\n"),
+            ("r.ipynb", json.dumps({"cells": [], "metadata": {"kernelspec": {"language": "R"}}, "torch": 1})),
+        ],
+    )
+    def test_other_languages_are_left_out_and_only_named(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+    ) -> None:
+        (folder / "train.py").write_text("import torch\n")
+        (folder / name).write_text(text)
+        code, out = checked(capsys, ".")
+        assert code == 0 and f"not analysed  {name}" in out
+
+
 def test_rules_and_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", "json"]) == 0
     rules = json.loads(capsys.readouterr().out)

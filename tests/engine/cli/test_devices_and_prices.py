@@ -107,3 +107,16 @@ class TestGpus:
         answer = run("gpus", *words)
         assert (answer.code, answer.out) == (2, "")
         assert "warp-drive" in answer.err
+
+
+class TestNames:
+    def test_a_name_of_several_devices_is_asked_about(self, script: str, run: Run) -> None:
+        answer = run("estimate", script, "--gpu", "orin")
+        assert (answer.code, answer.out) == (2, "")
+        assert "jetson-agx-orin-64gb" in answer.err and "jetson-orin-nano-4gb" in answer.err
+        assert len(answer.err.strip().splitlines()) == 1
+
+    def test_how_a_plain_name_is_read_is_said(self, script: str, run: Run) -> None:
+        told = run("estimate", script, "--gpu", "a100").err
+        assert "a100 is read as a100-sxm4-40gb" in told and "a100-sxm4-80gb" in told
+        assert run("estimate", script, "--gpu", "a100-80gb").err == ""

@@ -20,6 +20,7 @@ from engine.cli.program import COMMANDS, build_parser
     [
         (["check", "missing.py"], "missing.py does not exist"),
         (["check", "--select", "PF999", "."], "there is no rule PF999"),
+        (["check", "--jobs", "0"], "from 1, not 0"),
         (["explain", "retained-grap"], "did you mean retained-graph"),
         (["gpus", "a1000000"], "a1000000"),
         (["estimate", "missing.py"], "missing.py is not a file"),
