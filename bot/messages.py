@@ -21,6 +21,7 @@ Skipped = Literal["draft", "bot", "label", "title", "paused"]
 
 IN_PROGRESS_TITLE = "Reading the change"
 IN_PROGRESS_SUMMARY = "Preflight reads the training code on both sides of this pull request."
+ANNOTATING_TITLE = "Writing annotations"
 SUPERSEDED_TITLE = "Superseded by a newer push"
 SUPERSEDED_SUMMARY = "The pull request moved on while this commit was being read. Nothing was published for it."
 NOTHING_TITLE = "No training code changed"
@@ -38,6 +39,11 @@ def broken_summary(reason: str) -> str:
         "This is no statement about the code, and it does not block merging. "
         "Use **Re-run** to try again, or push."
     )
+
+
+def annotating(there: int, all_: int) -> str:
+    """Say how far a check run is whose annotations take many requests."""
+    return f"The review is done. Its annotations are being written: {there:,} of {all_:,} so far."
 
 
 def count(number: int, noun: str) -> str:

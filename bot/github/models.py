@@ -32,6 +32,7 @@ class RepositoryObject(GitHubObject):
     id: int
     name: str
     full_name: str
+    html_url: str = ""
     default_branch: str = "main"
     owner: Account = Account()
 
@@ -97,6 +98,15 @@ class CheckOutput(GitHubObject):
     annotations_count: int = 0
 
 
+class AnnotationObject(GitHubObject):
+    """An annotation of a check run, as far as it is known again by it."""
+
+    path: str
+    start_line: int
+    end_line: int
+    title: str | None = None
+
+
 class CheckRun(GitHubObject):
     """A check run."""
 
@@ -118,6 +128,8 @@ class ReviewCommentObject(GitHubObject):
     body: str = ""
     path: str = ""
     line: int | None = None
+    original_commit_id: str = ""
+    """The head that it was written for; unlike `commit_id` it stays when the branch moves."""
     user: Account | None = None
     in_reply_to_id: int | None = None
 

@@ -15,6 +15,7 @@ from bot.github.client import Client
 from bot.github.errors import is_missing
 from bot.github.models import (
     Account,
+    AnnotationObject,
     Blob,
     ChangedFile,
     CheckRun,
@@ -194,6 +195,11 @@ class Repository:
     async def check_run(self, run_id: int) -> CheckRun:
         """Return a check run."""
         return CheckRun.model_validate(await self.client.getitem(f"{self._root}/check-runs/{run_id}"))
+
+    async def annotations(self, run_id: int) -> list[AnnotationObject]:
+        """Return the annotations that a check run has."""
+        url = f"/check-runs/{run_id}/annotations?per_page={PAGE}"
+        return [AnnotationObject.model_validate(item) async for item in self._pages(url, {})]
 
     async def create_check_run(self, name: str, sha: str, **fields: Any) -> CheckRun:
         """Create a check run."""

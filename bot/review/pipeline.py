@@ -28,6 +28,8 @@ from bot.review import plan as planning
 from bot.review import publishing
 from bot.review.analysis import Analysis, AnalysisBroken, Analyst
 from bot.review.anchors import Anchors
+from bot.review.annotating import MOST_ANNOTATIONS
+from bot.review.chains import Source, with_chains
 from bot.review.configuration import CONFIGURATION_PATHS, Configurations
 from bot.review.dismissals import consider
 from bot.review.measured import evidence_of, with_evidence
@@ -177,6 +179,7 @@ class ReviewPipeline:
         return Loaded(
             owner=repository.owner,
             name=repository.name,
+            page=pull.base.repo.html_url if pull.base.repo is not None else "",
             number=pull.number,
             head_sha=pull.head.sha,
             base_sha=pull.base.sha,
@@ -228,6 +231,16 @@ class ReviewPipeline:
             title = messages.check_title(report, skipped)
             kept = replace(analysis, report=report)
             page = await self._reports.keep(key, loaded, kept, title, problems)
+        text = messages.check_text(
+            problems=problems,
+            annotations=(len(report.annotations), MOST_ANNOTATIONS),
+            change=proposal.text if proposal is not None else "",
+            notes=analysis.notes,
+            failed=report.failed,
+            left_out=change.sides.left_out,
+            truncated=change.sides.truncated,
+            capped_files=len(files) >= FILES_CAP,
+        )
         return Analysed(
             report=report.model_copy(
                 update={
@@ -240,16 +253,7 @@ class ReviewPipeline:
             skipped=skipped,
             limited=limited,
             sections="\n\n".join(part for part in (considered.section, unread) if part),
-            text=messages.check_text(
-                problems=problems,
-                annotations=(len(report.annotations), publishing.MOST_ANNOTATIONS),
-                change=proposal.text if proposal is not None else "",
-                notes=analysis.notes,
-                failed=report.failed,
-                left_out=change.sides.left_out,
-                truncated=change.sides.truncated,
-                capped_files=len(files) >= FILES_CAP,
-            ),
+            text=with_chains(text, report.introduced, Source(loaded.page, loaded.head_sha)),
             most_comments=settings.max_comments,
             silent=considered.silent,
             ignorable=settings.ignore_button and bool(report.introduced),
@@ -288,8 +292,8 @@ class ReviewPipeline:
             return Published()
         said = await self._said(repository, loaded.number)
         # Where nothing new is to be said, what was said before, on what is a draft by now, is still kept true.
-        most = analysed.most_comments if analysed.skipped is None else 0
-        wanted = planning.plan(analysed.report, said, most, analysed.silent)
+        most = analysed.most_comments - said.written_for(loaded.head_sha) if analysed.skipped is None else 0
+        wanted = planning.plan(analysed.report, said, max(0, most), analysed.silent)
         posted = await publishing.publish_review(repository, loaded.number, loaded.head_sha, wanted)
         folded = await publishing.fold_outdated(repository, wanted)
         fingerprints = tuple(comment.fingerprint for comment in wanted.comments) if posted else ()
@@ -348,6 +352,7 @@ class ReviewPipeline:
             annotations=report.annotations,
             ignorable=analysed.ignorable,
             page=analysed.page,
+            overtaken=lambda: self._moved(repository, loaded),
         )
         return Done()
 

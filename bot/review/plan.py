@@ -9,7 +9,7 @@ from typing import Any
 from bot import markers, messages
 from bot.github.models import Account, IssueComment, ReviewCommentObject
 from bot.github.repository import is_own
-from engine.findings import Annotation, EstimateReport, ReviewComment, ReviewReport
+from engine.findings import EstimateReport, ReviewComment, ReviewReport
 from engine.presentation.markdown import code_span, prose
 from engine.presentation.summary import summary_markdown
 
@@ -29,6 +29,8 @@ class SaidComment:
     """Whether a person replied: such a thread is theirs, and stays."""
     title: str = ""
     """The rule's name and code."""
+    head_sha: str = ""
+    """The push that it was written for."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class Said:
         """Findings that need no further comment, those included whose comment somebody deleted."""
         shown = {comment.fingerprint for comment in self.comments if comment.node_id not in self.folded}
         return frozenset(shown | set(markers.said_in(self.summary)))
+
+    def written_for(self, head_sha: str) -> int:
+        """Return how many comments a push has already: those that an attempt left which a crash ended, too."""
+        return sum(comment.head_sha == head_sha for comment in self.comments)
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,8 @@ def what_was_said(
         fingerprint = markers.finding_of(comment.body)
         if fingerprint is not None and is_own(comment.user, slug):
             title = markers.title_of(comment.body)
-            comments.append(SaidComment(comment.node_id, fingerprint, comment.path, comment.id in answered, title))
+            answer, head_sha = comment.id in answered, comment.original_commit_id
+            comments.append(SaidComment(comment.node_id, fingerprint, comment.path, answer, title, head_sha))
     for entry in conversation:
         body = entry.body or ""
         if body.startswith(markers.SUMMARY) and _by_app(entry, slug, app_id):
@@ -187,20 +194,3 @@ def comment_fields(comment: ReviewComment) -> Mapping[str, Any]:
     if comment.start_line is not None and comment.start_line < comment.line:
         fields |= {"start_line": comment.start_line, "start_side": comment.side}
     return fields
-
-
-def annotation_fields(annotation: Annotation) -> Mapping[str, Any]:
-    """Return an annotation as GitHub takes it."""
-    fields = annotation.model_dump(exclude_none=True, exclude={"fingerprint"})
-    if annotation.start_line != annotation.end_line:
-        fields.pop("start_column", None)
-        fields.pop("end_column", None)
-    fields["title"] = annotation.title[: messages.TITLE_LIMIT]
-    fields["message"] = _bytes_cut(annotation.message)
-    if annotation.raw_details is not None:
-        fields["raw_details"] = _bytes_cut(annotation.raw_details)
-    return fields
-
-
-def _bytes_cut(text: str, limit: int = 64_000) -> str:
-    return text.encode("utf-8")[:limit].decode("utf-8", "ignore")

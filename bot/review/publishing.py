@@ -15,14 +15,11 @@ from bot.github.errors import is_refused
 from bot.github.models import CheckRun, IssueComment
 from bot.github.repository import Output, Repository
 from bot.review import plan as planning
+from bot.review.annotating import Overtaken, append_all_but_last, outstanding
 from bot.review.plan import Plan, Said
 from engine.findings import Annotation, ReviewReport
 
 logger = logging.getLogger(__name__)
-
-ANNOTATIONS_AT_ONCE = 50
-"""GitHub refuses more in one request, and appends over several."""
-MOST_ANNOTATIONS = 500
 
 
 async def said_so_far(repository: Repository, number: int, *, slug: str, app_id: int) -> Said:
@@ -113,14 +110,14 @@ async def complete_check(
     annotations: Sequence[Annotation] = (),
     ignorable: bool = False,
     page: str | None = None,
+    overtaken: Overtaken | None = None,
 ) -> None:
     """Complete a check run, its annotations in as many requests as it takes; `page` is where its details link leads.
 
-    Annotations cannot be taken back and are appended: those that a former attempt got through are counted and skipped.
+    The last of them completes it: until then whoever waits for the check waits for all of it.
     """
-    rest = [planning.annotation_fields(annotation) for annotation in annotations[:MOST_ANNOTATIONS]]
-    if rest:
-        rest = rest[(await repository.check_run(run_id)).output.annotations_count :]
+    missing = await outstanding(repository, run_id, annotations)
+    last = await append_all_but_last(repository, run_id, missing, overtaken)
 
     def output(part: Sequence[Any]) -> dict[str, Any]:
         return Output(title[: messages.TITLE_LIMIT], messages.cut(summary, messages.CHECK_LIMIT), text, part).body()
@@ -134,12 +131,9 @@ async def complete_check(
     if page is not None:
         ending["details_url"] = page
     try:
-        while len(rest) > ANNOTATIONS_AT_ONCE:
-            await repository.update_check_run(run_id, output=output(rest[:ANNOTATIONS_AT_ONCE]))
-            rest = rest[ANNOTATIONS_AT_ONCE:]
-        await repository.update_check_run(run_id, **ending, output=output(rest))
+        await repository.update_check_run(run_id, **ending, output=output(last))
     except gidgethub.BadRequest as error:
-        if not rest or not is_refused(error):
+        if not last or not is_refused(error):
             raise
         # The verdict must not be lost over a place that GitHub does not take: the summary names all findings.
         logger.warning("annotations of check run %d refused: %s", run_id, error)

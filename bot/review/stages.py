@@ -22,6 +22,8 @@ class Loaded(_Stage):
     """Why there is nothing to do."""
     owner: str = ""
     name: str = ""
+    page: str = ""
+    """Of the repository on GitHub."""
     number: int = 0
     head_sha: str = ""
     base_sha: str = ""

@@ -11,6 +11,8 @@ from markdown_it.token import Token
 OWN_MARKUP = re.compile(r"(?:<details>|</details>|<summary>[\w ,-]+</summary>|<!-- preflight:[^<>]*-->|\s)*")
 ACTIVE = re.compile(r"@\w|#\d|GH-\d|www\.|evil\.example/")
 """What GitHub makes a link or a mention of, with the host that the hostile texts of the tests name."""
+OWN_LINK = re.compile(r"http://(?:127\.0\.0\.1|localhost):\d+/acme/trainer/blob/[0-9a-f]{40}/[\w.~%/-]+(?:#L\d+)?$")
+"""The code that a finding rests on, as the stand-in serves it; nothing else is a link."""
 REVERSES = "\u202e"
 
 
@@ -29,7 +31,7 @@ def escapes(markdown: str) -> list[str]:
             found.append(f"{token.type}: {token.content}")
         if token.type in {"html_block", "html_inline"} and not OWN_MARKUP.fullmatch(token.content):
             found.append(f"markup: {token.content}")
-        if token.type == "link_open" and "evil" in str(token.attrs.get("href")):
+        if token.type == "link_open" and not OWN_LINK.match(str(token.attrs.get("href"))):
             found.append(f"link: {token.attrs.get('href')}")
         if token.type == "text" and (
             ACTIVE.search(token.content) or token.content.strip() == "heading" or REVERSES in token.content

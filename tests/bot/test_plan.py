@@ -13,6 +13,7 @@ from bot import markers, messages
 from bot.github.models import Account, ChangedFile, IssueComment, ReviewCommentObject
 from bot.review import plan
 from bot.review.anchors import Anchors
+from bot.review.annotating import annotation_fields
 from bot.standin.anchors import anchor
 from engine.findings import (
     Breakdown,
@@ -174,6 +175,6 @@ def test_annotations_carry_columns_on_one_line_only() -> None:
         message="m",
     )
     several = one.model_copy(update={"end_line": 2, "message": "ü" * 64_000})
-    assert plan.annotation_fields(one)["start_column"] == 2
-    assert "start_column" not in plan.annotation_fields(several)
-    assert len(plan.annotation_fields(several)["message"].encode()) <= 64_000
+    assert annotation_fields(one)["start_column"] == 2
+    assert "start_column" not in annotation_fields(several)
+    assert len(annotation_fields(several)["message"].encode()) <= 64_000

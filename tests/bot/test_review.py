@@ -107,17 +107,6 @@ async def test_what_could_not_be_looked_at_is_no_success_and_stands_in_the_title
     assert "`huge.py`" in (check.text or "")
 
 
-async def test_beyond_five_hundred_annotations_the_rest_is_counted(bench: Bench) -> None:
-    lines = "\n".join(f"{MARK}  # {number}" for number in range(520))
-    pull = bench.open({"many.py": f"losses = []\n{lines}\n"})
-
-    await bench.review(pull)
-
-    (check,) = bench.github.checks
-    assert len(check.annotations) == 500
-    assert "There are 520 findings" in (check.text or "")
-
-
 async def test_submodules_binaries_and_files_without_a_patch_are_no_obstacle(bench: Bench) -> None:
     binary = b"\x00\xff" * 500
     module = bench.folder.git("rev-parse", "HEAD")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bot.review.publishing import MOST_ANNOTATIONS
+from bot.review.annotating import MOST_ANNOTATIONS
 from bot.standin import PullRequest, StandIn
 from tests.bot.rendered import REVERSES, escapes
 from tests.bot.test_hostile_pulls import HOSTILE_NAMES, QUOTED
