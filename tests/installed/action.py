@@ -38,8 +38,13 @@ class Runner:
             "RUNNER_TEMP": str(temporary),
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_WORKSPACE": str(workspace),
+            "GITHUB_SERVER_URL": f"file://localhost{temporary}",
         }
-        self.contexts = {"github.action_path": str(tree), "runner.temp": str(temporary)}
+        self.contexts = {
+            "github.action_path": str(tree),
+            "github.action_repository": "acme/preflight",
+            "runner.temp": str(temporary),
+        }
 
     def run(self, **given: str) -> Job:
         """Every step in order; after one that failed only those that ask not to be left out."""

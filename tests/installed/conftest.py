@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from engine.cli.setting_up.source import Source
 
 TREE = Path(__file__).parents[2]
 
@@ -54,3 +57,31 @@ def offline() -> Mapping[str, str]:
         "PIP_NO_COMPILE": "1",
         "PYTHONPATH": sysconfig.get_paths()["purelib"],
     }
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """A git repository of the tree as it stands, at a release: hooks and `version` install from repositories alone."""
+    clone = tmp_path_factory.mktemp("clone") / "preflight"
+    clone.mkdir()
+    if not (TREE / ".git").exists():
+        pytest.skip("this is no git checkout, and pre-commit installs from repositories alone")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=TREE, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    needed = ("bot/", "engine/", "hardware_catalog/", "preflight_guard/", "pyproject.toml", "README.md", "LICENSE")
+    for name in listed.stdout.split("\0"):
+        if name.startswith((*needed, ".pre-commit-hooks.yaml")) and (TREE / name).is_file():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            (clone / name).write_bytes((TREE / name).read_bytes())
+    git(clone, "init", "-q")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-q", "-m", "release")
+    git(clone, "tag", "v0.1.0")
+    return Source(str(clone), "v0.1.0")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.cli.setting_up.source import Source
 from tests.installed.action import Runner
 from tests.installed.conftest import RETAINED, STEP, TREE
 
@@ -111,3 +112,23 @@ def test_every_input_is_used_and_every_use_is_an_input(runner: Runner) -> None:
     text = (TREE / "action.yml").read_text(encoding="utf-8")
     used = {part.split(" ")[0].strip("}") for part in text.replace("${{ ", "").split("inputs.")[1:]}
     assert {name.split("\n")[0] for name in used} == set(runner.definition["inputs"])
+
+
+def test_a_version_is_installed_from_the_repository_of_the_action(
+    offline: Mapping[str, str], clone: Source, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "preflight").symlink_to(clone.repository)
+    (tmp_path / "step.py").write_text(STEP)
+    environment = {
+        **offline,
+        "PATH": f"{tmp_path / 'bin'}:{offline['PATH']}",
+        "PREFLIGHT_CACHE_DIR": str(tmp_path / "k"),
+    }
+    runner = Runner(TREE, tmp_path, tmp_path, environment)
+    job = runner.run(paths="step.py", version=clone.revision)
+    assert job.succeeded, job.log
+    noted = next(tmp_path.glob("preflight/lib/*/site-packages/preflight_review-*.dist-info/direct_url.json"))
+    assert json.loads(noted.read_text())["vcs_info"]["requested_revision"] == clone.revision

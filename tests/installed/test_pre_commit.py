@@ -11,37 +11,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.installed.conftest import RETAINED, TREE
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
-@pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A git clone of the tree as it stands: pre-commit installs from repositories alone."""
-    clone = tmp_path_factory.mktemp("clone")
-    if not (TREE / ".git").exists():
-        pytest.skip("this is no git checkout, and pre-commit installs from repositories alone")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=TREE, check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    needed = ("bot/", "engine/", "hardware_catalog/", "preflight_guard/", "pyproject.toml", "README.md", "LICENSE")
-    for name in listed.stdout.split("\0"):
-        if name.startswith((*needed, ".pre-commit-hooks.yaml")) and (TREE / name).is_file():
-            (clone / name).parent.mkdir(parents=True, exist_ok=True)
-            (clone / name).write_bytes((TREE / name).read_bytes())
-    git(clone, "init", "-q")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-q", "-m", "release")
-    return clone
+from engine.cli.setting_up.files import planned
+from engine.cli.setting_up.looking import look_at
+from engine.cli.setting_up.source import Source
+from engine.project import Project
+from tests.installed.conftest import RETAINED, TREE, git
 
 
 def test_the_hooks_find_fix_and_leave_out_what_is_excluded(
-    offline: Mapping[str, str], hooks: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    offline: Mapping[str, str], clone: Source, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if importlib.util.find_spec("pre_commit") is None:
         pytest.skip("pre-commit is not installed")
@@ -49,12 +27,14 @@ def test_the_hooks_find_fix_and_leave_out_what_is_excluded(
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_train.py").write_text(RETAINED)
     git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
     home = tmp_path_factory.mktemp("pre-commit")
     environment = {**offline, "PRE_COMMIT_HOME": str(home), "PREFLIGHT_CACHE_DIR": str(home / "kept")}
 
-    # One installation for both hooks: try-repo makes a new one each time.
-    words = [sys.executable, "-m", "pre_commit", "try-repo", str(hooks), "--all-files", "--color", "never"]
+    # As `preflight init` writes it, with the fixing hook behind: one installation serves both.
+    (written,) = planned(look_at(Project.from_folder(tmp_path)), tmp_path, ["pre-commit"], clone)
+    (tmp_path / written.path).write_text(f"{written.text}      - id: preflight-fix\n")
+    git(tmp_path, "add", ".")
+    words = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     found, fixed = done.stdout.split("hook id: preflight-fix")

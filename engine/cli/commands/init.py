@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from engine.cli.devices import known_gpus
     from engine.cli.setting_up.files import planned
     from engine.cli.setting_up.looking import look_at
+    from engine.cli.setting_up.source import installed_source
     from engine.project import Project
 
     folder = Path(arguments.folder)
@@ -55,7 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
     seen = look_at(Project.from_folder(folder), known_gpus(arguments.gpu))
     for line in seen.told():
         print(printable(line), file=sys.stderr)
-    for file in planned(seen, folder, parts):
+    source = installed_source()
+    if not source.is_known:
+        print(
+            f"the source of this installation is not known: write its owner into {source.repository}", file=sys.stderr
+        )
+    for file in planned(seen, folder, parts, source):
         if arguments.dry_run:
             print(f"# {file.path}\n{file.text}")
         else:

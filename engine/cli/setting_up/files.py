@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from engine.cli.setting_up.looking import Seen
+from engine.cli.setting_up.source import Source
 from engine.settings import YAML_PATHS
 from engine.settings.model import DEFAULT_EXCLUDE
 
 PRE_COMMIT_PATH = ".pre-commit-config.yaml"
 WORKFLOW_PATH = ".github/workflows/preflight.yml"
-PACKAGE = "preflight-review"
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,15 @@ class Planned:
     problem: str | None = None
 
 
-def planned(seen: Seen, folder: Path, parts: Sequence[str]) -> Iterator[Planned]:
-    """The files of the parts that were asked for."""
+def planned(seen: Seen, folder: Path, parts: Sequence[str], source: Source) -> Iterator[Planned]:
+    """The files of the parts that were asked for; hooks and workflow install Preflight from `source`."""
     if "config" in parts:
         present = next((path for path in YAML_PATHS if path in seen.existing), YAML_PATHS[0])
         yield Planned(present, configuration(seen))
     if "pre-commit" in parts:
-        yield _pre_commit(folder)
+        yield _pre_commit(folder, source)
     if "workflow" in parts:
-        yield Planned(WORKFLOW_PATH, workflow())
+        yield Planned(WORKFLOW_PATH, workflow(source))
 
 
 def configuration(seen: Seen) -> str:
@@ -61,22 +60,17 @@ def _listed(values: Sequence[str]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
 
 
-HOOK = f"""\
-  - repo: local
+HOOK = """\
+  - repo: {source.repository}
+    rev: {source.revision}
     hooks:
       - id: preflight
-        name: preflight
-        entry: preflight check --force-exclude
-        language: python
-        additional_dependencies: ["{PACKAGE}=={{version}}"]
-        types_or: [python, jupyter]
-        require_serial: true
 """
 
 
-def _pre_commit(folder: Path) -> Planned:
+def _pre_commit(folder: Path, source: Source) -> Planned:
     """A new `.pre-commit-config.yaml`, or the one that is there with the hook at the end of its list."""
-    hook = HOOK.format(version=version(PACKAGE))
+    hook = HOOK.format(source=source)
     path = folder / PRE_COMMIT_PATH
     try:
         text = path.read_text(encoding="utf-8")
@@ -119,8 +113,8 @@ def _with_hook(text: str, hook: str) -> str | None:
     return added if after == whole else None
 
 
-def workflow() -> str:
-    """A workflow that checks what a pull request introduces, with annotations and a job summary."""
+def workflow(source: Source) -> str:
+    """A workflow that installs Preflight from `source` and checks what a pull request introduces."""
     return f"""\
 name: Preflight
 on:
@@ -139,6 +133,6 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install --quiet "{PACKAGE}=={version(PACKAGE)}"
+      - run: pip install --quiet "{source.requirement}"
       - run: preflight check --format github --since "origin/$GITHUB_BASE_REF" --summary "$GITHUB_STEP_SUMMARY"
 """

@@ -53,10 +53,11 @@ class TestInit:
     def test_hook_and_workflow_run_preflight(self, repository: Path, run: Run) -> None:
         run("init")
         (repo,) = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"]
-        words = repo["hooks"][0]["entry"].split()
+        ours = yaml.safe_load((Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text())
+        assert repo["hooks"][0]["id"] in {hook["id"] for hook in ours}
         workflow = yaml.safe_load((repository / ".github/workflows/preflight.yml").read_text())
         steps = [step["run"] for step in workflow["jobs"]["preflight"]["steps"] if "run" in step]
-        assert words[:2] == ["preflight", "check"]
+        assert f'pip install --quiet "preflight-review @ git+{repo["repo"]}@{repo["rev"]}"' in steps
         assert workflow["permissions"] == {"contents": "read"}
         assert any(step.startswith("preflight check --format github --since") for step in steps)
 
