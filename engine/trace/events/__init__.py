@@ -1,0 +1,140 @@
+"""The typed events of a Trace.
+
+Every event has `place` (innermost), `stack` (the calls that led there, outermost first), `loops` with `iterations`
+(loop bodies are played twice, so iteration 1 sees what iteration 0 left behind), `guards`, `contexts`, and the grad
+mode and autocast state at that point. An event reached twice stands twice in the trace: rules deduplicate by place.
+"""
+
+from engine.trace.events.calls import (
+    FunctionCall,
+    MethodCall,
+    Referenced,
+    Return,
+)
+from engine.trace.events.data import (
+    Iterate,
+    LoaderBuilt,
+    RandomCall,
+    SamplerBuilt,
+    Seed,
+    SetEpoch,
+)
+from engine.trace.events.event import Event
+from engine.trace.events.frameworks import (
+    FrameworkHook,
+    FrameworkTrainer,
+    MetricUpdate,
+    Prepare,
+    Report,
+)
+from engine.trace.events.modules import (
+    Activation,
+    CheckpointCall,
+    CheckpointingEnabled,
+    FunctionalDropout,
+    HookRegistered,
+    ModeChange,
+    ModuleCreated,
+    ModuleDefined,
+    RequiresGradChange,
+)
+from engine.trace.events.processes import (
+    Collective,
+    ProcessGroupInit,
+    SetDevice,
+    ThroughWrapper,
+    Wrapped,
+)
+from engine.trace.events.saving import (
+    Load,
+    LoadStateDict,
+    Released,
+    Save,
+)
+from engine.trace.events.tensors import (
+    Detach,
+    DeviceSync,
+    GradModeChange,
+    InPlaceUpdate,
+    Rebound,
+    Store,
+    TensorCreated,
+    Transfer,
+)
+from engine.trace.events.training import (
+    AutogradGrad,
+    Backward,
+    ClipGradients,
+    Divided,
+    Forward,
+    LossCall,
+    OptimizerCreated,
+    OptimizerStep,
+    ScalerCreated,
+    ScalerStep,
+    ScalerUpdate,
+    SchedulerCreated,
+    SchedulerStep,
+    Unscale,
+    ZeroGrad,
+)
+
+__all__ = [
+    "Activation",
+    "AutogradGrad",
+    "Backward",
+    "CheckpointCall",
+    "CheckpointingEnabled",
+    "ClipGradients",
+    "Collective",
+    "Detach",
+    "DeviceSync",
+    "Divided",
+    "Event",
+    "Forward",
+    "FrameworkHook",
+    "FrameworkTrainer",
+    "FunctionCall",
+    "FunctionalDropout",
+    "GradModeChange",
+    "HookRegistered",
+    "InPlaceUpdate",
+    "Iterate",
+    "Load",
+    "LoadStateDict",
+    "LoaderBuilt",
+    "LossCall",
+    "MethodCall",
+    "MetricUpdate",
+    "ModeChange",
+    "ModuleCreated",
+    "ModuleDefined",
+    "OptimizerCreated",
+    "OptimizerStep",
+    "Prepare",
+    "ProcessGroupInit",
+    "RandomCall",
+    "Rebound",
+    "Referenced",
+    "Released",
+    "Report",
+    "RequiresGradChange",
+    "Return",
+    "SamplerBuilt",
+    "Save",
+    "ScalerCreated",
+    "ScalerStep",
+    "ScalerUpdate",
+    "SchedulerCreated",
+    "SchedulerStep",
+    "Seed",
+    "SetDevice",
+    "SetEpoch",
+    "Store",
+    "TensorCreated",
+    "ThroughWrapper",
+    "Transfer",
+    "Unscale",
+    "Wrapped",
+    "ZeroGrad",
+]
