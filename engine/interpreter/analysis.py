@@ -10,9 +10,9 @@ from enum import Enum, auto
 from engine.frameworks.torch_core import PARAMETERLESS
 from engine.interpreter.calls import LIGHTNING_EVALUATION
 from engine.interpreter.classes import FAMILY_ROLES
+from engine.interpreter.finishing import finish
 from engine.interpreter.loading import Loading
 from engine.interpreter.machine import FILE_BUDGET, ROOT_BUDGET, BudgetSpent
-from engine.interpreter.roles import finish
 from engine.interpreter.state import Frame
 from engine.project import Project, UnreadableFile
 from engine.trace import events
