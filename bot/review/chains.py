@@ -69,7 +69,8 @@ def chains(findings: Sequence[Finding], source: Source, room: int) -> str:
 
 
 def _explains(finding: Finding) -> bool:
-    return any((step.path, step.line) != (finding.path, finding.line) for step in finding.evidence)
+    steps = finding.evidence
+    return len(steps) > 1 or any((step.path, step.line) != (finding.path, finding.line) for step in steps)
 
 
 def _rest(number: int) -> str:

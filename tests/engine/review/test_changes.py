@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 
+import pytest
+
 from engine.diff import FileDiff
 from engine.findings import ReviewReport
 from engine.project import Project
@@ -153,11 +155,78 @@ def test_a_finding_on_a_line_of_the_change_itself_names_no_deletion() -> None:
     assert not any("deletes" in step.message for step in finding.evidence)
 
 
-def test_a_line_that_is_replaced_is_not_called_deleted() -> None:
-    replaced = TRAIN.replace("        optimizer.zero_grad()\n", "        print(total)\n")
-    report = reviewed({"train.py": TRAIN}, {"train.py": replaced})
-    assert [each.name for each in report.introduced] == ["missing-zero-grad"]
-    assert not any("deletes" in step.message for step in report.introduced[0].evidence)
+def told_of_former_lines(base: str, head: str) -> list[tuple[str, str]]:
+    """The rules found, each with what is said of the line that was there before."""
+    report = reviewed({"train.py": base}, {"train.py": head})
+    said = [(each.name, step.message) for each in report.introduced for step in each.evidence]
+    return [(name, message) for name, message in said if message.startswith("this change")]
+
+
+REPLACED = {
+    "by a line that does something else": (
+        ("        optimizer.zero_grad()\n", "        print(total)\n"),
+        ("missing-zero-grad", "this change replaces `optimizer.zero_grad()` here (line 8 before)"),
+    ),
+    "by several lines": (
+        ("        optimizer.zero_grad()\n", "        inputs = inputs * 2\n        print(total)\n"),
+        ("missing-zero-grad", "this change replaces `optimizer.zero_grad()` here (line 8 before)"),
+    ),
+    "among others": (
+        ("        optimizer.zero_grad()\n        loss = nn", "        inputs = inputs * 2\n        loss = 1 * nn"),
+        ("missing-zero-grad", "this change replaces `optimizer.zero_grad()` here (line 8 before)"),
+    ),
+    "by what it was without the guard": (
+        ("loss.detach()", "loss"),
+        ("retained-graph", "this change replaces `total += loss.detach()` here (line 12 before)"),
+    ),
+    "by a read that keeps the graph": (
+        ("loss.detach()", "loss * 1.0"),
+        ("retained-graph", "this change replaces `total += loss.detach()` here (line 12 before)"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), REPLACED.values(), ids=REPLACED)
+def test_a_line_that_was_replaced_and_held_what_is_missing_is_told(
+    change: tuple[str, str], told: tuple[str, str]
+) -> None:
+    assert told_of_former_lines(TRAIN, TRAIN.replace(*change)) == [told]
+
+
+def test_the_head_of_a_block_that_was_replaced_is_put_back_over_its_block() -> None:
+    evaluation = """
+
+def evaluate(model: nn.Module, loader):
+    model.eval()
+    with torch.no_grad():
+        losses = []
+        for inputs, targets in loader:
+            losses.append(nn.functional.mse_loss(model(inputs), targets))
+    return losses
+"""
+    before = TRAIN + evaluation
+
+    told = told_of_former_lines(before, before.replace("with torch.no_grad():", "if loader:"))
+
+    assert told == [("retained-graph", "this change replaces `with torch.no_grad():` here (line 18 before)")]
+
+
+NOT_REPLACED = {
+    "the new line adds what is wrong, and the old one lacked nothing": (
+        "cross_entropy(model(inputs), targets)",
+        "cross_entropy(model(inputs).softmax(dim=-1), targets)",
+    ),
+    "the finding stands in code that is new as a whole": (
+        "        total += loss.detach()\n",
+        "        if total < 3:\n            print(total)\n        total += loss\n",
+    ),
+    "what is missing was never there": ("        total += loss.detach()\n", "        total += 0\n"),
+}
+
+
+@pytest.mark.parametrize("change", NOT_REPLACED.values(), ids=NOT_REPLACED)
+def test_a_former_line_that_held_nothing_is_not_named(change: tuple[str, str]) -> None:
+    assert told_of_former_lines(TRAIN, TRAIN.replace(*change)) == []
 
 
 def test_a_suggestion_is_the_line_as_the_file_has_it_whatever_its_ends_and_indents() -> None:
