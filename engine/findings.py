@@ -20,7 +20,7 @@ SEVERITY_ORDER: dict[Severity, int] = {"note": 0, "warning": 1, "error": 2}
 class Contract(BaseModel):
     """Base of every model that leaves the program: immutable, and strict about its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Evidence(Contract):
@@ -94,7 +94,9 @@ class CheckReport(Contract):
     findings: tuple[Finding, ...] = ()
     files: FileCounts = FileCounts()
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, populate_by_name=True, serialize_by_alias=True
+    )
 
 
 class ModelSummary(Contract):
@@ -193,7 +195,9 @@ class EstimateReport(Contract):
     confidence: Literal["high", "medium", "low", "unknown"] = "unknown"
     notes: tuple[str, ...] = ()
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, populate_by_name=True, serialize_by_alias=True
+    )
 
 
 class ReviewComment(Contract):
@@ -247,4 +251,6 @@ class ReviewReport(Contract):
     conclusion: Conclusion = "success"
     failed: tuple[FailedFile, ...] = ()
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, populate_by_name=True, serialize_by_alias=True
+    )

@@ -11,6 +11,7 @@ from typing import Any
 from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange, VisibleShare, Workspace
 from hardware_catalog.tables import read_tables
 
+_CARRIES = re.compile(r'^gpu = "([^"]*)"', re.MULTILINE)
 OLDEST_OFFERED = 7.5
 """Compute capability below which a device is not proposed: current builds of torch hold no kernels for it."""
 
@@ -36,15 +37,27 @@ def all_instances() -> tuple[Instance, ...]:
 
 
 @cache
+def _instances_by_gpu() -> dict[str, list[str]]:
+    """The rows of the table as text, by the device that they carry."""
+    found: dict[str, list[str]] = {}
+    for row in _text("instances.toml").split("[[instance]]")[1:]:
+        named = _CARRIES.search(row)
+        if named is not None:
+            found.setdefault(named[1], []).append(f"[[instance]]{row}")
+    return found
+
+
+@cache
 def rented_gpus() -> frozenset[str]:
     """The devices that some instance carries. Taken from the lines of the table: parsing it whole takes a third of the
     time of a small estimate, and its other columns are rarely asked for."""
-    return frozenset(re.findall(r'^gpu = "([^"]*)"', _text("instances.toml"), re.MULTILINE))
+    return frozenset(_instances_by_gpu())
 
 
 def instances_with(gpu_id: str) -> tuple[Instance, ...]:
     """Instances that carry this GPU, cheapest first; those without a price come last."""
-    carrying = [instance for instance in all_instances() if instance.gpu == gpu_id]
+    rows = read_tables("".join(_instances_by_gpu().get(gpu_id, ()))).get("instance", ())
+    carrying = [Instance.model_validate(row) for row in rows]
     return tuple(sorted(carrying, key=lambda row: (row.price_usd_per_hour is None, row.price_usd_per_hour or 0.0)))
 
 

@@ -13,7 +13,7 @@ GIB = 1 << 30
 class Row(BaseModel):
     """Base of the catalogue's rows: immutable, and strict about its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Gpu(Row):

@@ -150,6 +150,11 @@ def _shared() -> dict[str, tuple[str, ...]]:
     }
 
 
+def _named(compact: str) -> str | None:
+    """The device of a spelling; the many spellings of the catalogue are put together only where no plain name is it."""
+    return PLAIN_NAMES.get(compact) or _index().get(compact)
+
+
 @cache
 def _by_id() -> dict[str, Gpu]:
     return {gpu.id: gpu for gpu in all_gpus()}
@@ -183,12 +188,12 @@ def parse_gpu(name: str) -> GpuRequest:
         count, text = int(before.group(1)), text[before.end() :]
     else:
         after = _COUNT_AFTER.search(text)
-        if after and _compact(text) not in _index() and _compact(text) not in _shared():
+        if after and _named(_compact(text)) is None and _compact(text) not in _shared():
             count, text = int(after.group(1)), text[: after.start()]
     compact = _compact(text)
-    if compact in _shared():
+    if compact not in PLAIN_NAMES and compact in _shared():
         raise AmbiguousGPU(name, _shared()[compact])
-    gpu_id = _index().get(compact)
+    gpu_id = _named(compact)
     if gpu_id is None and not before and ("." in text or "_" in text or "-" in text):
         found = _instance_names().get(text)
         if found is not None:
@@ -213,7 +218,7 @@ def _slice_named(text: str) -> str | None:
     parent = _compact(written["parent"])
     ending = f"-mig-{written['profile']}"
     slices = [gpu for gpu in all_gpus() if gpu.kind == "mig-slice" and gpu.id.endswith(ending)]
-    named = _index().get(parent)
+    named = _named(parent)
     same = [gpu for gpu in slices if gpu.parent == named] or [
         gpu for gpu in slices if parent in ("", ".com") or _compact(gpu.parent or "").startswith(parent)
     ]

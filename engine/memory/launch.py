@@ -1,4 +1,7 @@
-"""How a script is started: a Python file or notebook as it is, a shell script by the launcher's line in it."""
+"""How a script is started: a Python file or notebook as it is, a shell script by the launcher's line in it.
+
+The tables of trainers and the reader of YAML are imported where a launch needs them: most scripts need neither.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from engine.memory import trainers
 from engine.memory.shadow import Launch
 from engine.memory.shell import Command, commands, is_makefile
 from engine.project import UnreadableFile
@@ -30,11 +30,12 @@ def plan(project: Project, script: str) -> Launch:
         return from_repository(project, script)
     if script.endswith(SHELL_SCRIPTS) or is_makefile(script) or project.read_text(script).startswith("#!"):
         return from_shell(project, script)
-    if script.endswith(trainers.CONFIGURATIONS):
+    if script.endswith(CONFIGURATIONS):
         return from_configuration(project, script)
     raise CannotLaunch(f"{script}: not a Python file, a notebook or a launch script")
 
 
+CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
 SHELL_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
 _COUNT_OPTIONS = {
     "--nproc_per_node",
@@ -90,6 +91,8 @@ def from_shell(project: Project, script: str, only: str | None = None) -> Launch
 
 def from_configuration(project: Project, path: str) -> Launch:
     """The launch that a configuration file of a known trainer asks for."""
+    from engine.memory import trainers
+
     try:
         launch = trainers.from_file(project, path)
     except trainers.CannotPlay as problem:
@@ -178,6 +181,8 @@ def _of_trainer(
     project: Project, command: Command, start: int, processes: int, notes: tuple[str, ...]
 ) -> Launch | None:
     """The launch where the words from `start` on begin a known trainer's command line."""
+    from engine.memory import trainers
+
     if processes == 1:
         processes = len(command.environment.get("CUDA_VISIBLE_DEVICES", "0").split(","))
     count = command.environment.get("NPROC_PER_NODE", "")
@@ -206,6 +211,8 @@ def accelerate_config(project: Project, script: str, named: str) -> AccelerateCo
 
     `num_processes` counts the processes of all machines; the keys are those that `accelerate config` writes.
     """
+    import yaml
+
     folder = script.rpartition("/")[0]
     candidates = (named.removeprefix("./"), f"{folder}/{named.removeprefix('./')}".lstrip("/"))
     path = next((candidate for candidate in candidates if candidate and project.exists(candidate)), None)

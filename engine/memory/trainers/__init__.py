@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from engine.memory.trainers.launching import CONFIGURATIONS, CannotPlay, from_command, from_file
+from engine.memory.trainers.launching import CannotPlay, from_command, from_file
 
 if TYPE_CHECKING:
     from engine.memory.trainers.tables import Trainer
@@ -39,4 +39,4 @@ def trainers() -> Sequence[Trainer]:
     return found
 
 
-__all__ = ["CONFIGURATIONS", "CannotPlay", "from_command", "from_file", "trainers"]
+__all__ = ["CannotPlay", "from_command", "from_file", "trainers"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.evidence import LENGTHS_DIFFER
+from engine.memory.launch import CONFIGURATIONS
 from engine.memory.shadow import Launch
 from engine.memory.trainers.options import Given, NotAConfiguration, Options, read_file, read_words, typed
 from engine.memory.trainers.programs import program, steps_to_see
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 class CannotPlay(ValueError):
     """A known trainer is started, but its settings do not say enough; the message says what is missing."""
-
-
-CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
 
 
 def from_command(
