@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from engine.frameworks.torch_core import PARAMETERLESS
-from engine.interpreter.calls import LIGHTNING_EVALUATION
 from engine.interpreter.classes import FAMILY_ROLES
 from engine.interpreter.finishing import finish
 from engine.interpreter.loading import Loading
@@ -42,6 +41,12 @@ _TEMPLATES = 6
 #: Methods that a framework's own loop calls, by the family of their class.
 _FRAMEWORK_HOOKS = frozenset([("hf-trainer", "compute_loss")])
 _GIVEN_THE_MODEL = frozenset([("hf-trainer", "compute_loss"), ("hf-trainer", "training_step")])
+
+#: Lightning calls these without gradients and in eval mode.
+LIGHTNING_EVALUATION = (
+    "validation_step", "test_step", "predict_step", "on_validation_epoch_end", "on_test_epoch_end",
+    "validation_epoch_end", "test_epoch_end", "on_validation_batch_end", "on_test_batch_end",
+)  # fmt: skip
 
 
 class _Turn(Enum):
