@@ -31,81 +31,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.trace.places import Loop, Place, Step
+from engine.trace.views import VIEWS
 
 if TYPE_CHECKING:
     import ast
-
-_VIEWS = frozenset(["forward-result"]) | frozenset(
-    [
-        "view",
-        "reshape",
-        "flatten",
-        "squeeze",
-        "unsqueeze",
-        "permute",
-        "transpose",
-        "t",
-        "contiguous",
-        "float",
-        "double",
-        "half",
-        "bfloat16",
-        "type",
-        "to",
-        "cuda",
-        "cpu",
-        "clone",
-        "expand",
-        "getitem",
-        "getattr",
-        "unflatten",
-        "swapaxes",
-        "movedim",
-        "narrow",
-        "select",
-        "chunk",
-        "split",
-        "unbind",
-        "element",
-        "squeeze_",
-        "unsqueeze_",
-        "requires_grad_",
-        "detach",
-        "data",
-        "type_as",
-        "rename",
-        "values",
-        "items",
-        "keys",
-        "get",
-        "mT",
-        "T",
-        "H",
-        "index_select",
-        "gather",
-        "take",
-        "join",
-        "stack",
-        "cat",
-        "cat_",
-        "hstack",
-        "vstack",
-        "concat",
-        "rearrange",
-        "pop",
-        "masked_select",
-        "diagonal",
-        "diag",
-        "flip",
-        "roll",
-        "expand_as",
-        "view_as",
-        "reshape_as",
-        "take_along_dim",
-        "repeat",
-        "tile",
-    ]
-)
 
 
 class _NoValues(dict[str, "Value"]):
@@ -354,8 +283,8 @@ class Value:
         value: Value = self
         for _ in range(64):
             if value.kind:
-                return value if value.op not in _VIEWS or not value.parents else (value.parents[0].activation or value)
-            if value.op in _VIEWS and value.parents:
+                return value if value.op not in VIEWS or not value.parents else (value.parents[0].activation or value)
+            if value.op in VIEWS and value.parents:
                 value = value.parents[0]
                 continue
             return None
