@@ -16,7 +16,7 @@ from engine.memory.choosing import cheapest_that_fits
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
-from engine.memory.occupancy import memory_of, target_of
+from engine.memory.occupancy import RETURNED, memory_of, target_of, within
 from engine.memory.overrides import checked, shown
 from engine.memory.savings import Found, rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
@@ -220,11 +220,14 @@ def report(
         if savings
         else Found((), None)
     )
+    bounded = within(memory, first) if devices else memory
+    if bounded != memory:
+        said.append(RETURNED.format(kept=memory.occupied.expected / (1 << 30), gpu=first.name))
     return EstimateReport(
         task=task_of(run),
         model=model,
         configuration=settings,
-        memory=memory,
+        memory=bounded,
         targets=targets,
         savings=found.savings,
         smaller=found.smaller,

@@ -57,6 +57,37 @@ def memory_of(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Memory:
     )
 
 
+RETURNED = (
+    "the allocator would keep {kept:.1f} GiB on a larger device; on {gpu} it gives cached blocks back and asks again"
+)
+"""The note of a run whose live bytes fit and whose cached blocks do not."""
+
+
+def within(memory: Memory, gpu: Gpu) -> Memory:
+    """What is reserved on a device that holds what is live and not all that the allocator would keep.
+
+    It returns cached blocks before it fails (release_cached_blocks in CUDACachingAllocator.cpp), so that no counter
+    shows more than the device has. The upper end of the range stays: how much must be returned makes it a close fit.
+    """
+    surplus = memory.occupied.expected - usable_bytes(gpu)
+    if not 0 < surplus <= memory.breakdown.allocator_slack:
+        return memory
+    slack = memory.breakdown.allocator_slack - surplus
+    return memory.model_copy(
+        update={
+            "reserved": _lowered(memory.reserved, surplus, slack),
+            "occupied": _lowered(memory.occupied, surplus, slack),
+            "breakdown": memory.breakdown.model_copy(update={"allocator_slack": slack}),
+        }
+    )
+
+
+def _lowered(quantity: ByteRange, surplus: int, slack: int) -> ByteRange:
+    expected = quantity.expected - surplus
+    # The request that fails may be as large as all that is cached: the counter then stays below by as much.
+    return ByteRange(low=min(quantity.low, expected - slack), expected=expected, high=quantity.high)
+
+
 def verdict_of(occupied: ByteRange, usable: int) -> Verdict:
     """Compare a range with what a device leaves."""
     if occupied.high <= usable:

@@ -188,6 +188,7 @@ def loop_program(recipe: Recipe) -> str:
     size = f"({recipe.batch_size}, {lengths(recipe)}[step % {len(lengths(recipe))}])"
     forward = "    hidden = decoder(input_ids=ids)[0]"
     lines += [
+        *(_FUSED if recipe.loss.endswith("fused") else ()),
         "def run(ids, labels):",
         *(["    with torch.autograd.graph.saved_tensors_hooks(keep, fetch):", f"    {forward}"]
           if recipe.offload_activations else [forward]),
@@ -222,24 +223,39 @@ _OFFLOADING = (
 """Saved tensors of a kilobyte and more wait on the host; parameters stay."""
 
 
+_FUSED = (
+    "class Fused(torch.autograd.Function):",
+    "    @staticmethod",
+    "    def forward(ctx, logits, wanted):",
+    "        ctx.save_for_backward(logits, wanted)",
+    "        return torch.empty((), dtype=torch.float32, device='cuda')",
+    "    @staticmethod",
+    "    def backward(ctx, gradient):",
+    "        logits, wanted = ctx.saved_tensors",
+    "        return torch.empty_like(logits), None",
+)
+"""A compiled cross entropy: between the logits and their gradient nothing of their size is held."""
+
+
 def _loss(recipe: Recipe) -> list[str]:
-    wide = ".float()" if recipe.loss.endswith(("float32", "recomputed")) else ""
+    fused = recipe.loss.endswith("fused")
+    wide = ".float()" if "float32" in recipe.loss else ""
     if recipe.loss.startswith("whole"):
+        loss = "Fused.apply(flat, wanted)" if fused else "F.cross_entropy(flat, wanted)"
         return [
             f"    logits = head(hidden){wide}",
             "    del hidden",
-            "    return F.cross_entropy(logits.flatten(0, 1), labels.flatten())",
+            "    flat, wanted = logits.flatten(0, 1), labels.flatten()",
+            f"    return {loss}",
         ]
-    once = "piece(part, wanted)"
-    if recipe.loss == "pieces-recomputed":
-        once = "torch.utils.checkpoint.checkpoint(piece, part, wanted, use_reentrant=False)"
+    flat = f"logits{wide}.flatten(0, 1), wanted.flatten()"
     return [
         "    def piece(logits, wanted):",
-        f"        return F.cross_entropy(logits{wide}.flatten(0, 1), wanted.flatten(), reduction='sum')",
+        f"        return Fused.apply({flat})" if fused else f"        return F.cross_entropy({flat}, reduction='sum')",
         f"    parts = [head(part) for part in hidden.chunk({recipe.loss_pieces}, dim=1)]",
         "    total = 0.0",
         f"    for part, wanted in zip(parts, labels.chunk({recipe.loss_pieces}, dim=1)):",
-        f"        total = total + {once}",
+        "        total = total + piece(part, wanted)",
         "    return total / labels.numel()",
     ]
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 Places = Mapping[str, tuple[str, int]]
 """Keys of the answer's configuration to the file and line that gave them."""
 
-Loss = Literal["whole", "whole-float32", "pieces", "pieces-float32", "pieces-recomputed"]
-"""Cross entropy of all logits or of pieces; of a float32 copy, which backward may make anew piece by piece."""
+Loss = Literal["whole", "whole-float32", "whole-float32-fused", "pieces", "pieces-float32", "pieces-fused"]
+"""Cross entropy of all logits or of pieces; of a float32 copy or not; fused where it is compiled: one kernel reads the
+logits it is given, and its backward one writes their gradient, with no softmax or further copy between."""
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,9 @@ def read(action: str, options: Options, processes: int) -> Recipe:
     quantization = settings["quantization"] or 0
     checkpointing = settings["gradient_checkpointing"]
     attention = settings["attention"]
-    if attention is None and settings["flash"] is not None and truth(settings["flash"]):
-        attention = "flash_attention_2"
+    if attention is None and settings["flash"] is not None:
+        # Refused, it is not SDPA that is taken instead (get_model_tokenizer_with_flash_attn of versions 1 and 2).
+        attention = "flash_attention_2" if truth(settings["flash"]) else "eager"
     attention = {"flash_attn": "flash_attention_2", "flash_attention_2": "flash_attention_2"}.get(
         attention or "", attention if attention in ("sdpa", "eager") else None
     )

@@ -138,10 +138,11 @@ def read(action: str, options: Options, processes: int) -> Recipe:
 
 def _loss(settings: Settings) -> Loss:
     name = settings["loss"] or ""
+    compiled = settings["compiled"] not in (False, None)
     if not any(word in name for word in ("Chunked", "LinearCrossEntropy")):
-        return "whole-float32"
-    # A compiled loss keeps the logits alone; taken as it is written, every piece keeps its float32 softmax.
-    return "pieces-recomputed" if settings["compiled"] not in (False, None) else "pieces-float32"
+        return "whole-float32-fused" if compiled else "whole-float32"
+    # Where a piece's cross entropy is compiled (modules/loss, apply_compile_strategy), so is its float32 copy.
+    return "pieces-fused" if compiled else "pieces-float32"
 
 
 def _optimizer(settings: Settings) -> str:

@@ -53,6 +53,16 @@ def test_torchtune_with_overrides_keeps_the_place_of_every_value() -> None:
     assert report.model.parameters is not None and 1.23e9 < report.model.parameters < 1.26e9
 
 
+def test_a_compiled_loss_holds_nothing_of_the_size_of_its_logits() -> None:
+    plain, compiled = (
+        answer({"tune.yaml": TUNE + f"compile: {word}\n"}, "tune.yaml").memory for word in ("false", "true")
+    )
+    assert plain is not None and compiled is not None
+    # Two batches of 1024 tokens: the float32 softmax of every piece, and a float32 copy and gradient of the last.
+    float32_logits = 4 * 2 * 1024 * 128_256
+    assert plain.allocated.expected - compiled.allocated.expected > float32_logits
+
+
 def test_the_configuration_alone_gives_the_same_as_the_command() -> None:
     files = {"run.sh": "tune run lora_finetune_single_device --config tune.yaml", "tune.yaml": TUNE}
     assert answer(files, "run.sh").memory == answer(files, "tune.yaml").memory
@@ -85,6 +95,17 @@ def test_swift_command() -> None:
     report = answer({"run.sh": run}, "run.sh")
     assert report.configuration["sequence_length"].model_dump()["line"] == 3
     assert report.model.trainable_parameters == report.model.parameters
+
+
+def test_swift_without_flash_attention_is_eager() -> None:
+    command = "swift sft --model_type yi-6b-chat --max_length 1024 --gradient_checkpointing false --packing true"
+    flash, refused = (
+        answer({"run.sh": f"{command} --use_flash_attn {word}"}, "run.sh").memory for word in ("true", "false")
+    )
+    assert flash is not None and refused is not None
+    # 32 layers of 32 heads keep their weights of attention, once in float32 and once in half precision.
+    weights_of_attention = 32 * 32 * 1024 * 1024 * 6
+    assert refused.allocated.expected - flash.allocated.expected > 0.9 * weights_of_attention
 
 
 AXOLOTL = """
