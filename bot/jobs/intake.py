@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -33,6 +34,8 @@ class Intake(Generic[Entry]):
         """`store` writes one entry through a connection whose transaction is not its own; it runs in a thread."""
         self._engine = engine
         self._store = store
+        # Of its own: in the loop's, running jobs would stand before those that are answered when they are stored.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="intake")
         self._waiting: list[_Waiting[Entry]] = []
         self._writer: asyncio.Task[None] | None = None
 
@@ -54,6 +57,7 @@ class Intake(Generic[Entry]):
         if self._writer is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._writer
+        self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
         while self._waiting:
@@ -62,7 +66,8 @@ class Intake(Generic[Entry]):
 
     async def _write_together(self, together: Sequence[_Waiting[Entry]]) -> None:
         try:
-            await asyncio.to_thread(self._commit, [waiting.entry for waiting in together])
+            entries = [waiting.entry for waiting in together]
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, entries)
         except Exception as error:
             if len(together) == 1:
                 _settle(together[0], error)

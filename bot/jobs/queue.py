@@ -38,7 +38,7 @@ from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.jobs.intake import Intake
 from bot.jobs.intents import INTENT, Intent, ReviewIntent
 from bot.jobs.steps import Handler, PutOff, Result, StepFailed
-from bot.storage.database import Heartbeats
+from bot.storage.database import Heartbeats, create_urgent_engine
 
 logger = logging.getLogger(__name__)
 
@@ -228,7 +228,8 @@ class Jobs:
         self._silent_worker_seconds = silent_worker_seconds
         self._lanes = lanes
         self._heartbeats = Heartbeats(engine)
-        self._intake = Intake(engine, self._store)
+        self._urgent = create_urgent_engine(engine)
+        self._intake = Intake(self._urgent, self._store)
         self._client: DBOSClient | None = None
         self._keeper: asyncio.Task[None] | None = None
         self.ready = False
@@ -347,6 +348,8 @@ class Jobs:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
         await self._intake.close()
+        if self._urgent is not self._engine:
+            self._urgent.dispose()
         drain = DRAIN_SECONDS if self._handler and await self._busy() else 0
         if self._handler:
             # The others need not wait for our silence: a worker that is removed for good leaves its jobs in order.
