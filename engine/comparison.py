@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field
 
 from engine.estimate import configuration, evidence_of, prepared, priced, task_of, with_note
-from engine.findings import ByteRange, Contract, Setting, Target, Verdict
+from engine.findings import Contract, Setting, Target, Verdict
 from engine.memory.evidence import age_note
 from engine.memory.launch import CannotLaunch
-from engine.memory.occupancy import memory_of, target_of
+from engine.memory.occupancy import target_of
 from engine.memory.overrides import checked, shown
 from engine.memory.shadow import Launch, Outcome, shadow_run
 from hardware_catalog import Gpu, bf16_tflops, memory_bandwidth_gb_s, usable_bytes
@@ -20,18 +20,9 @@ if TYPE_CHECKING:
     from engine.project import Project
 
 
-class ComparedDevice(Contract):
-    """One device: what it leaves, what the run takes there (bytes), and what it is like otherwise.
+class ComparedDevice(Target):
+    """One device as an estimate judges it, and what it is like otherwise."""
 
-    The price is that of the cheapest published way to rent as many as the run uses, in US dollars an hour.
-    """
-
-    gpu: str
-    usable_bytes: int
-    occupied: ByteRange | None = None
-    verdict: Verdict
-    usd_per_hour: float | None = None
-    instance: str | None = None
     memory_bandwidth_gb_s: float | None = None
     bf16_tflops: float | None = None
 
@@ -90,17 +81,15 @@ def _judged(project: Project, launch: Launch, run: Outcome, gpu: Gpu, overrides:
     if not run.complete:
         return _described(gpu, None, run.world_size)
     evidence = evidence_of(project, launch, run, overrides)
-    occupied = memory_of(run, gpu, run.world_size, evidence).occupied
-    return _described(gpu, target_of(run, gpu, run.world_size, evidence), run.world_size, occupied)
+    return _described(gpu, target_of(run, gpu, run.world_size, evidence), run.world_size)
 
 
-def _described(gpu: Gpu, judged: Target | None, devices: int, occupied: ByteRange | None = None) -> ComparedDevice:
+def _described(gpu: Gpu, judged: Target | None, devices: int) -> ComparedDevice:
     """A device with what the catalogue says of it; without a judgement its verdict is unknown."""
     unknown = Target(gpu=gpu.id, usable_bytes=usable_bytes(gpu), verdict="unknown")
     target = priced(judged or unknown, devices)
     return ComparedDevice(
         **target.model_dump(),
-        occupied=occupied,
         memory_bandwidth_gb_s=memory_bandwidth_gb_s(gpu),
         bf16_tflops=bf16_tflops(gpu),
     )

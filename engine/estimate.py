@@ -12,7 +12,7 @@ from engine.findings import (
     Target,
 )
 from engine.memory.cells import notes_in_cells, settings_in_cells
-from engine.memory.choosing import cheapest_that_fits
+from engine.memory.choosing import Runs, judged_on, largest_offered
 from engine.memory.configuration import PRECISION_WORDS, locate, locate_word
 from engine.memory.evidence import EAGER, LIBRARY_STEP, age_note, class_of, doubtful, unmodelled
 from engine.memory.launch import CannotLaunch, plan
@@ -20,7 +20,7 @@ from engine.memory.occupancy import RETURNED, memory_of, target_of, within
 from engine.memory.overrides import checked, shown
 from engine.memory.savings import Found, rank_savings
 from engine.memory.shadow import Launch, Outcome, shadow_run
-from hardware_catalog import Gpu, UnknownGPU, cheapest_rental, find_gpu, names_no_gpu, usable_bytes
+from hardware_catalog import Gpu, Rental, UnknownGPU, cheapest_rental, find_gpu, names_no_gpu, usable_bytes
 
 if TYPE_CHECKING:
     from engine.project import Project
@@ -59,29 +59,35 @@ def estimate(
         project, launch = prepared(project, script, overrides)
     except CannotLaunch as problem:
         return EstimateReport(targets=_unknown_targets(devices), notes=(str(problem),))
+    named = devices
     first = devices[0] if devices else find_gpu(DEFAULT_GPU)
     if not devices:
         notes.append(f"no GPU was named: kernels and workspaces are those of {first.name}")
-    run = shadow_run(
-        project,
-        with_note(launch, age_note(first) if devices else None),
-        architecture=first.kernels,
-        overrides=overrides,
-        seconds=seconds,
-        fetch_config=fetch_config,
-    )
+
+    def play(gpu: Gpu) -> Outcome:
+        return shadow_run(
+            project,
+            with_note(launch, age_note(gpu) if named else None),
+            architecture=gpu.kernels,
+            overrides=overrides,
+            seconds=seconds,
+            fetch_config=fetch_config,
+        )
+
+    runs = Runs(first.kernels, play(first), play)
     if AUTO in gpus:
-        devices, run, note = _with_cheapest(project, launch, run, devices, first, overrides, seconds, fetch_config)
+        devices, note = _with_cheapest(project, launch, runs, devices, first, overrides)
         notes = [note]
         first = devices[0] if devices else first
     return report(
         project,
         launch,
-        run,
+        runs,
         devices,
         first,
         notes,
         overrides,
+        to_save_for=[gpu for gpu in devices if gpu in named] or devices[:1],
         savings=savings,
         seconds=seconds,
         fetch_config=fetch_config,
@@ -102,41 +108,34 @@ def prepared(project: Project, script: str, overrides: Mapping[str, str]) -> tup
 def _with_cheapest(
     project: Project,
     launch: Launch,
-    run: Outcome,
+    runs: Runs,
     devices: Sequence[Gpu],
     first: Gpu,
     overrides: Mapping[str, str],
-    seconds: float,
-    fetch_config: FetchConfig | None,
-) -> tuple[list[Gpu], Outcome, str]:
-    """The devices with the cheapest that the run fits, the run of the first of them, and what is said of it."""
+) -> tuple[list[Gpu], str]:
+    """The devices with the cheapest that the run fits, and what is said of it. Where none is enough, the largest stand
+    there instead: what they lack is what there is to save."""
+    run = runs.on(first)
     if not run.complete:
-        return [*devices], run, "which device it fits is not known"
-
-    def again(gpu: Gpu) -> Outcome:
-        if devices:
-            # All devices of a report are judged by one run, that of the first named.
-            return run
-        return shadow_run(
-            project,
-            launch,
-            architecture=gpu.kernels,
-            overrides=overrides,
-            seconds=seconds,
-            fetch_config=fetch_config,
-        )
-
-    found = cheapest_that_fits(run, first.kernels, evidence_of(project, launch, run, overrides), again)
-    if found is None:
-        return [*devices], run, "no device with a published price surely holds it"
-    rental, own = found
+        return [*devices], "which device it fits is not known"
+    rental = runs.cheapest_that_fits(evidence_of(project, launch, run, overrides))
+    if rental is None:
+        largest = [gpu for gpu in largest_offered() if gpu not in devices]
+        told = "no device with a published price surely holds it; the largest stand here with what is missing on each"
+        return [*devices, *largest], told
     number = f"{rental.instances} × " if rental.instances > 1 else ""
     told = (
         f"the cheapest device for rent that it fits: {rental.gpu.name}, {number}{rental.instance.id} at "
-        f"${rental.usd_per_hour:,.2f} an hour ({rental.instance.price_date or 'undated'})"
+        f"${rental.usd_per_hour:,.2f} an hour{_share(rental)} ({rental.instance.price_date or 'undated'})"
     )
-    chosen = [*devices] if rental.gpu in devices else [*devices, rental.gpu]
-    return chosen, own, told
+    return [*devices] if rental.gpu in devices else [*devices, rental.gpu], told
+
+
+def _share(rental: Rental) -> str:
+    """What each device of the run costs, where the whole instances cost something else."""
+    if rental.devices_rented == 1:
+        return ""
+    return f" for {rental.devices_rented} GPUs, ${rental.usd_per_device_hour:,.2f} for each that the run uses"
 
 
 def evidence_of(project: Project, launch: Launch, run: Outcome, overrides: Mapping[str, str]) -> str:
@@ -151,7 +150,15 @@ def priced(target: Target, devices: int) -> Target:
     rental = cheapest_rental(find_gpu(target.gpu), max(1, devices))
     if rental is None:
         return target
-    return target.model_copy(update={"usd_per_hour": round(rental.usd_per_hour, 4), "instance": rental.instance.id})
+    return target.model_copy(
+        update={
+            "usd_per_hour": round(rental.usd_per_hour, 4),
+            "instance": rental.instance.id,
+            "gpus_rented": rental.devices_rented,
+            "usd_per_gpu_hour": round(rental.usd_per_device_hour, 4),
+            "price_date": rental.instance.price_date,
+        }
+    )
 
 
 def with_note(launch: Launch, note: str | None) -> Launch:
@@ -174,17 +181,20 @@ def _unknown_targets(devices: Sequence[Gpu]) -> tuple[Target, ...]:
 def report(
     project: Project,
     launch: Launch,
-    run: Outcome,
+    runs: Runs,
     devices: Sequence[Gpu],
     first: Gpu,
     notes: Sequence[str],
     overrides: Mapping[str, str],
     *,
+    to_save_for: Sequence[Gpu],
     savings: bool,
     seconds: float,
     fetch_config: FetchConfig | None = None,
 ) -> EstimateReport:
-    """The report of a finished shadow run."""
+    """The report of finished shadow runs: the peak on `first`, a verdict on each of `devices` by the run of its own
+    kernels, and the savings that make it fit on `to_save_for`."""
+    run = runs.on(first)
     seen = run.observations
     said = [*notes, *run.notes]
     model = ModelSummary(
@@ -212,10 +222,12 @@ def report(
     sharding = settings.get("sharding")
     evidence = class_of(confidence, run.notes, sharding.value if sharding is not None else None)
     memory = memory_of(run, first, run.world_size, evidence)
-    targets = tuple(priced(target_of(run, gpu, run.world_size, evidence), run.world_size) for gpu in devices)
+    targets = tuple(
+        priced(target_of(runs.judging(gpu), gpu, run.world_size, evidence), run.world_size) for gpu in devices
+    )
     found = (
         rank_savings(
-            project, launch, run, memory, devices, first, overrides, seconds=seconds, fetch_config=fetch_config
+            project, launch, run, memory, to_save_for, first, overrides, seconds=seconds, fetch_config=fetch_config
         )
         if savings
         else Found((), None)
@@ -229,7 +241,7 @@ def report(
         configuration=settings,
         memory=bounded,
         targets=targets,
-        savings=found.savings,
+        savings=judged_on(found.savings, run, devices, evidence),
         smaller=found.smaller,
         confidence=confidence,
         notes=notes_in_cells(project, launch.script, dict.fromkeys(said)),

@@ -85,7 +85,12 @@ def explore(
         return found.model_copy(update={"problem": "these changes have no effect here, or could not be followed"})
     occupied = scaled(memory.occupied, outcome.reserved + outside)
     targets = tuple(
-        Target(gpu=gpu.id, usable_bytes=usable_bytes(gpu), verdict=verdict_of(occupied, usable_bytes(gpu)))
+        Target(
+            gpu=gpu.id,
+            usable_bytes=usable_bytes(gpu),
+            verdict=verdict_of(occupied, usable_bytes(gpu)),
+            occupied=occupied,
+        )
         for gpu in devices
     )
     breakdown = memory_of(outcome, first, outcome.world_size, evidence).breakdown

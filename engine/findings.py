@@ -149,14 +149,22 @@ class Memory(Contract):
 
 
 class Target(Contract):
-    """Verdict for one GPU. `usd_per_hour` is the cheapest published price of as many as the run uses, `instance` what
-    is rented for it; both null where none is known."""
+    """Verdict for one GPU. `occupied` is what the run takes on it, null where that is not known.
+
+    `usd_per_hour` is the cheapest published price of as many as the run uses, that of whole instances: `gpus_rented`
+    GPUs in one or more of `instance`, as published on `price_date`. `usd_per_gpu_hour` is its share for each GPU that
+    the run uses. All null where no price is known.
+    """
 
     gpu: str
     usable_bytes: int
     verdict: Verdict
+    occupied: ByteRange | None = None
     usd_per_hour: float | None = None
     instance: str | None = None
+    gpus_rented: int | None = None
+    usd_per_gpu_hour: float | None = None
+    price_date: str | None = None
 
 
 class Saving(Contract):

@@ -49,7 +49,10 @@ class Gpu(Row):
 
 
 class Instance(Row):
-    """A cloud instance type; `id` is `provider/name`, the price is in US dollars an hour on the date given."""
+    """A cloud instance type; `id` is `provider/name`, the price of the whole is in US dollars an hour.
+
+    `price_date` says when it was published: a day, a month, a year, or the years between which it was.
+    """
 
     id: str
     gpu: str

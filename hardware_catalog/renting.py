@@ -28,6 +28,11 @@ class Rental:
     usd_per_hour: float
 
     @property
+    def devices_rented(self) -> int:
+        """The devices that are paid for: instances are rented whole."""
+        return int(self.instances * self.instance.gpu_count)
+
+    @property
     def usd_per_device_hour(self) -> float:
         """The price of one hour of one of the devices asked for; devices rented beside them are paid as well."""
         return self.usd_per_hour / self.devices

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from engine.findings import EstimateReport, Target
+from engine.findings import ByteRange, EstimateReport, Target
 from engine.presentation.markdown import code_span, escape, prose, table
-from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_price, show_range
+from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_range, show_rent
 from engine.settings import LoadedSettings, Settings, show_value
 
 MOST_ROWS = 30
@@ -114,7 +114,7 @@ def _targets(report: EstimateReport) -> str:
             code_span(target.gpu, table=True),
             show_bytes(target.usable_bytes),
             VERDICT_WORDS[target.verdict],
-            _headroom(report, target.usable_bytes),
+            _headroom(_takes(report, target), target.usable_bytes),
             _rent(target),
         )
         for target in report.targets
@@ -123,15 +123,22 @@ def _targets(report: EstimateReport) -> str:
 
 
 def _rent(target: Target | None) -> str:
-    """The cheapest published price of as many devices as the run uses."""
-    return escape(show_price(target.usd_per_hour)) or "-" if target is not None else "-"
+    """The cheapest published price of as many devices as the run uses, and of when it is."""
+    return escape(show_rent(target)) or "-" if target is not None else "-"
 
 
-def _headroom(report: EstimateReport, usable: int) -> str:
+def _takes(report: EstimateReport, target: Target | None) -> ByteRange | None:
+    """What the run takes on a device: each generation of them runs other kernels."""
+    if target is not None and target.occupied is not None:
+        return target.occupied
+    return report.memory.occupied if report.memory is not None else None
+
+
+def _headroom(takes: ByteRange | None, usable: int) -> str:
     """What is left at the expected peak, in bytes and as part of the device."""
-    if report.memory is None:
+    if takes is None:
         return "unknown"
-    left = usable - report.memory.occupied.expected
+    left = usable - takes.expected
     return f"{show_bytes(left)} ({left / usable:.0%})".replace("%", " %") if usable else show_bytes(left)
 
 
@@ -149,9 +156,9 @@ def comparison(rows: Sequence[Candidate], script: str | None) -> str:
             (
                 name,
                 show_bytes(row.usable_bytes),
-                show_range(report.memory.occupied),
+                show_range(takes) if (takes := _takes(report, target)) is not None else "unknown",
                 VERDICT_WORDS[target.verdict] if target else "unknown",
-                _headroom(report, row.usable_bytes),
+                _headroom(takes, row.usable_bytes),
                 _rent(target),
                 _needed(report, target),
             )

@@ -112,4 +112,4 @@ def target_of(run: Outcome, gpu: Gpu, world_size: int, evidence: str) -> Target:
     if verdict != "fits" and any(NEEDS_LESS in note for note in run.notes):
         # What is shown is an upper bound: it can prove that a run fits, never that it does not.
         verdict = "unknown"
-    return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict)
+    return Target(gpu=gpu.id, usable_bytes=usable, verdict=verdict, occupied=memory.occupied)

@@ -79,6 +79,35 @@ def show_price(usd_per_hour: float | None) -> str:
     return "" if usd_per_hour is None else f"${usd_per_hour:,.2f}"
 
 
+def show_rent(target: Target) -> str:
+    """`$1.29 (2026-07-20)`, `$32.77 for 8 GPUs, $16.39 for each used (2026-07-20)`; empty where no price is known."""
+    if target.usd_per_hour is None:
+        return ""
+    told = show_price(target.usd_per_hour)
+    if target.gpus_rented is not None and target.gpus_rented > 1:
+        told += f" for {target.gpus_rented} GPUs, {show_price(target.usd_per_gpu_hour)} for each used"
+    return f"{told} ({target.price_date})" if target.price_date else told
+
+
+def show_prices_dated(targets: Sequence[Target]) -> str:
+    """A sentence on the prices of these devices; empty where there is none."""
+    dates = sorted({target.price_date for target in targets if target.price_date is not None})
+    if not dates:
+        return ""
+    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    return f"Prices are on demand, of whole instances, as published ({when})."
+
+
+def show_missing(target: Target) -> str:
+    """What a device lacks for the run: `3.1 GiB (up to 4.0 GiB)`, `up to 0.9 GiB` where it may fit; else empty."""
+    if target.occupied is None or target.verdict == "fits":
+        return ""
+    lacks, most = (size - target.usable_bytes for size in (target.occupied.expected, target.occupied.high))
+    if most <= 0:
+        return ""
+    return f"{show_bytes(lacks)} (up to {show_bytes(most)})" if lacks > 0 else f"up to {show_bytes(most)}"
+
+
 def memory_change(script: str, base: EstimateReport | None, head: EstimateReport | None) -> str:
     """The section on memory of a review's summary; empty where neither side could be estimated."""
     shown = head if head is not None and head.memory is not None else None
@@ -107,7 +136,8 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
     parts.append(table(headings, rows, right=range(1, len(headings))))
     parts.append(breakdown_chart(shown.memory.breakdown, before.memory.breakdown if before and before.memory else None))
     if shown.targets:
-        parts.append("Per device: " + ", ".join(_target(target) for target in shown.targets) + ".")
+        told = "Per device: " + ", ".join(_target(target) for target in shown.targets) + "."
+        parts.append(f"{told} {show_prices_dated(shown.targets)}".rstrip())
     if rent := rent_in_words(before, shown):
         parts.append(rent)
     changed = _changed_settings(before, shown)
@@ -263,12 +293,15 @@ def estimate_markdown(report: EstimateReport, script: str) -> str:
             [
                 code_span(t.gpu, table=True),
                 show_bytes(t.usable_bytes),
+                show_range(t.occupied) if t.occupied is not None else "unknown",
                 show_verdict(t.verdict),
-                escape(show_price(t.usd_per_hour) or "-"),
+                show_missing(t) or "-",
+                escape(show_rent(t) or "-"),
             ]
             for t in report.targets
         ]
-        parts.append(table(["Device", "usable", "verdict", "rent an hour"], rows, right=(1, 3)))
+        headings = ["Device", "usable", "takes, 90 % range", "verdict", "lacks", "rent an hour"]
+        parts.append(table(headings, rows, right=(1, 2, 4, 5)))
     if report.savings:
         parts.append(savings_table(report.savings, [target.gpu for target in report.targets]))
     if report.smaller is not None and (words := smaller_device(report.smaller)):

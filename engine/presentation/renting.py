@@ -27,7 +27,9 @@ def rent_in_words(
 
     def offer(rental: Rental) -> str:
         number = f"{rental.instances} × " if rental.instances > 1 else ""
-        return f"{name(rental.gpu.id)} ({number}{name(rental.instance.id)}, {text(f'${rental.usd_per_hour:,.2f}')})"
+        price = text(f"${rental.usd_per_hour:,.2f}")
+        dated = f" as of {rental.instance.price_date}" if rental.instance.price_date else ""
+        return f"{name(rental.gpu.id)} ({number}{name(rental.instance.id)}, {price}{dated})"
 
     if now is None:
         return f"Before, {offer(was)} surely held it; no device with a published price surely holds it now."

@@ -64,7 +64,7 @@ def test_instance(row: Instance) -> None:
     assert row.source
     if row.price_usd_per_hour is not None:
         assert row.price_source
-        assert re.match(r"20(2[3-9])", row.price_date or "")
+        assert re.fullmatch(r"202\d(-202\d|-[01]\d(-[0-3]\d)?)?", row.price_date or ""), "a day, a month or years"
         assert 0.1 <= row.price_usd_per_hour / row.gpu_count <= 30
     assert row.ram_gb is None or row.ram_gb >= 1
     if row.provider == "sagemaker":

@@ -22,6 +22,8 @@ AUTO = "auto"
 
 FAILING = ("does-not-fit", "borderline", "unknown", "never")
 """What `--fail-on` takes: each verdict fails with those before it."""
+FAILING_TO_FITS = ("does-not-fit", "unknown", "borderline", "fits")
+"""Verdicts, the worst first."""
 HELP = "predict peak GPU memory of a script, notebook, launch script or trainer configuration"
 EXAMPLES = (
     ("preflight estimate train.py --gpu a100-80gb", "peak memory, verdict and ranked savings"),
@@ -86,9 +88,24 @@ def run(arguments: argparse.Namespace) -> int:
         from engine.cli.formats.estimate import print_estimate
 
         print_estimate(report, relative)
-    failing = FAILING[: FAILING.index(arguments.fail_on) + 1] if arguments.fail_on != "never" else ()
-    none_found = auto and not report.targets and arguments.fail_on in ("borderline", "unknown")
-    return int(none_found or any(target.verdict in failing for target in report.targets))
+    return int(_fails(report, arguments.fail_on, gpus, auto=auto))
+
+
+def _fails(report: EstimateReport, fail_on: str, named: Sequence[str], *, auto: bool) -> bool:
+    """Whether a named device has a verdict to fail at, or the best of those that `auto` stands for."""
+    from hardware_catalog import find_gpu
+
+    if fail_on == "never":
+        return False
+    failing = FAILING[: FAILING.index(fail_on) + 1]
+    ids = {find_gpu(name).id for name in named}
+    verdicts = [target.verdict for target in report.targets if target.gpu in ids]
+    found = [target.verdict for target in report.targets if target.gpu not in ids]
+    if auto and not found and not any(verdict == "fits" for verdict in verdicts):
+        # The program could not be followed: which device is enough is not known.
+        found = ["unknown"]
+    best = max(found, key=FAILING_TO_FITS.index, default="fits")
+    return any(verdict in failing for verdict in (*verdicts, best))
 
 
 def _write_files(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,8 +13,44 @@ from rich.text import Text
 from engine.cli.formats.estimate import VERDICT_STYLES
 from engine.cli.formats.plain import printable
 from engine.cli.formats.terminal import output
-from engine.comparison import Comparison
+from engine.comparison import ComparedDevice, Comparison
 from engine.presentation.memory import VERDICT_WORDS, show_bytes, show_price, show_range
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column, and the width of the terminal from which on there is room for it."""
+
+    heading: str
+    cell: Callable[[ComparedDevice], str | Text]
+    width: int = 0
+    is_figure: bool = True
+
+
+def _takes(device: ComparedDevice) -> str:
+    return show_range(device.occupied) if device.occupied is not None else ""
+
+
+def _figure(value: float | None) -> str:
+    return f"{value:,.0f}" if value is not None else ""
+
+
+_COLUMNS = (
+    _Column("Device", lambda device: device.gpu, is_figure=False),
+    _Column("usable", lambda device: show_bytes(device.usable_bytes)),
+    _Column("takes (90 % range)", _takes, width=100),
+    _Column(
+        "verdict",
+        lambda device: Text(VERDICT_WORDS[device.verdict], VERDICT_STYLES[device.verdict]),
+        is_figure=False,
+    ),
+    _Column("rent an hour", lambda device: show_price(device.usd_per_hour)),
+    _Column("per GPU", lambda device: show_price(device.usd_per_gpu_hour), width=100),
+    _Column("price of", lambda device: Text(device.price_date or "", "dim"), is_figure=False),
+    _Column("GB/s", lambda device: _figure(device.memory_bandwidth_gb_s), width=170),
+    _Column("TFLOP/s", lambda device: _figure(device.bf16_tflops), width=170),
+    _Column("cheapest instance", lambda device: Text(device.instance or "", "dim"), width=120, is_figure=False),
+)
 
 
 def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
@@ -18,27 +58,15 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     console = console or output()
     console.print(Text.assemble((printable(comparison.script), "bold"), f"  {comparison.task}\n"))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Device", no_wrap=True)
-    for heading in ("usable", "takes (90 % range)"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for heading in ("rent an hour", "GB/s", "16-bit TFLOP/s"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("cheapest instance")
+    shown = [column for column in _COLUMNS if console.width >= column.width]
+    for column in shown:
+        justify: Literal["left", "right"] = "right" if column.is_figure else "left"
+        table.add_column(column.heading, justify=justify, no_wrap=True, overflow="ellipsis")
     for device in comparison.devices:
-        table.add_row(
-            device.gpu,
-            show_bytes(device.usable_bytes),
-            show_range(device.occupied) if device.occupied is not None else "",
-            Text(VERDICT_WORDS[device.verdict], VERDICT_STYLES[device.verdict]),
-            show_price(device.usd_per_hour),
-            f"{device.memory_bandwidth_gb_s:,.0f}" if device.memory_bandwidth_gb_s is not None else "",
-            f"{device.bf16_tflops:,.0f}" if device.bf16_tflops is not None else "",
-            Text(device.instance or "", "dim"),
-        )
+        table.add_row(*(column.cell(device) for column in shown))
     console.print(table)
     for note in comparison.notes:
         console.print(Text(f"note: {printable(note)}", "dim"))
     if any(device.usd_per_hour is not None for device in comparison.devices):
-        dated = "prices are on demand, as published; `preflight gpus --instances` has their dates and sources"
-        console.print(Text(f"note: {dated}", "dim"))
+        told = "an hour of whole instances, on demand, as published; per GPU: for each that the run uses"
+        console.print(Text(f"note: rent is {told}; `preflight gpus --instances` lists the offers", "dim"))

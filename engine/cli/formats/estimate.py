@@ -13,6 +13,7 @@ from engine.presentation.memory import (
     MAX_SAVINGS,
     VERDICT_WORDS,
     show_bytes,
+    show_missing,
     show_origin,
     show_price,
     show_range,
@@ -72,11 +73,27 @@ def _print_memory(report: EstimateReport, console: Console) -> None:
 def _print_targets(report: EstimateReport, console: Console) -> None:
     if not report.targets:
         return
-    table = _table("Device", "usable", "verdict", "rent an hour")
+    lacking = any(show_missing(target) for target in report.targets)
+    table = _table("Device", "usable", "takes (90 % range)", "verdict", *(["lacks"] if lacking else []))
     for target in report.targets:
         verdict = Text(VERDICT_WORDS[target.verdict], VERDICT_STYLES[target.verdict])
-        rent = f"{show_price(target.usd_per_hour)} {target.instance}" if target.instance else ""
-        table.add_row(target.gpu, show_bytes(target.usable_bytes), verdict, Text(rent, "dim"))
+        takes = show_range(target.occupied) if target.occupied is not None else ""
+        missing = [show_missing(target)] if lacking else []
+        table.add_row(target.gpu, show_bytes(target.usable_bytes), takes, verdict, *missing)
+    console.print(table)
+    console.print()
+    priced = [target for target in report.targets if target.usd_per_hour is not None]
+    if not priced:
+        return
+    table = _table("Rent", "an hour, whole instances", "GPUs rented", "for each GPU used", "price of")
+    for target in priced:
+        table.add_row(
+            target.gpu,
+            f"{show_price(target.usd_per_hour)} {target.instance}",
+            f"{target.gpus_rented or ''}",
+            show_price(target.usd_per_gpu_hour),
+            Text(target.price_date or "undated", "dim"),
+        )
     console.print(table)
     console.print()
 

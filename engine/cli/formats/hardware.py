@@ -47,10 +47,13 @@ def print_gpus(gpus: Sequence[Gpu]) -> None:
     if wide:
         table.add_column("Architecture")
         table.add_column("Name")
+    dates: set[str] = set()
     for gpu in gpus:
         bandwidth, rate = memory_bandwidth_gb_s(gpu), bf16_tflops(gpu)
         usable = f"{usable_bytes(gpu) / GIB:.2f} GiB{'*' if gpu.measured else ' '}"
-        price = _from_price(gpu)
+        offer = _cheapest(gpu)
+        price = _per_device(offer) if offer is not None else None
+        dates |= {offer.price_date} if offer is not None and offer.price_date else set()
         table.add_row(
             gpu.id,
             f"{total_bytes(gpu) / GIB:.2f} GiB",
@@ -61,9 +64,10 @@ def print_gpus(gpus: Sequence[Gpu]) -> None:
             *((_cut(gpu.architecture), _cut(gpu.name)) if wide else ()),
         )
     console.print(table)
-    console.print(
-        Text("usable: by one process; TFLOP/s: 16-bit, dense; an hour: the least published price of one device", "dim")
-    )
+    told = "usable: by one process; TFLOP/s: 16-bit, dense; an hour: the least published price for each device"
+    if dates:
+        told += f" of an instance, of {min(dates)}" + (f" to {max(dates)}" if len(dates) > 1 else "")
+    console.print(Text(told, "dim"))
     if any(gpu.measured for gpu in gpus):
         console.print(Text("* as torch reported it on such a device", "dim"))
 
@@ -79,13 +83,13 @@ def print_gpu(gpu: Gpu) -> None:
 
 
 def print_instances(instances: Sequence[Instance]) -> None:
-    """One row an instance, in the order given. A narrow terminal has no room for where and when a price holds."""
+    """One row an instance, in the order given. A narrow terminal has no room for where a price holds."""
     console = output()
     wide = _wide(console)
     table = _table(("Instance", "Device"), ("Devices", "An hour", "A device"), wide=wide)
+    table.add_column("Price of", no_wrap=True)
     if wide:
         table.add_column("Region")
-        table.add_column("Of")
     for row in instances:
         price, each = row.price_usd_per_hour, _per_device(row)
         table.add_row(
@@ -94,7 +98,8 @@ def print_instances(instances: Sequence[Instance]) -> None:
             f"{row.gpu_count:g}",
             f"${price:,.2f}" if price is not None else "",
             f"${each:,.2f}" if each is not None else "",
-            *((_cut(row.price_region or ""), _cut(row.price_date or "")) if wide else ()),
+            Text(row.price_date or "", "dim"),
+            *((_cut(row.price_region or ""),) if wide else ()),
         )
     console.print(table)
 
@@ -103,7 +108,7 @@ def _per_device(row: Instance) -> float | None:
     return row.price_usd_per_hour / row.gpu_count if row.price_usd_per_hour is not None and row.gpu_count else None
 
 
-def _from_price(gpu: Gpu) -> float | None:
-    """The least published price of one device in an instance that carries whole ones."""
-    prices = [price for row in instances_with(gpu.id) if row.gpu_count >= 1 and (price := _per_device(row)) is not None]
-    return min(prices, default=None)
+def _cheapest(gpu: Gpu) -> Instance | None:
+    """The instance of whole devices with the least published price for each."""
+    priced = [row for row in instances_with(gpu.id) if row.gpu_count >= 1 and _per_device(row) is not None]
+    return min(priced, key=lambda row: _per_device(row) or 0.0, default=None)

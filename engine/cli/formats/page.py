@@ -15,9 +15,11 @@ from engine.presentation.memory import (
     COUNTERS,
     VERDICT_WORDS,
     show_bytes,
+    show_missing,
     show_origin,
-    show_price,
+    show_prices_dated,
     show_range,
+    show_rent,
     show_setting,
     smaller_device,
 )
@@ -59,7 +61,7 @@ def estimate_page(report: EstimateReport, script: str, project: Project, curve: 
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters.update(size=show_bytes, price=show_price)
+    environment.filters.update(size=show_bytes, range=show_range, rent=show_rent, missing=show_missing)
     return environment.get_template("estimate.html").render(
         report=report,
         script=script,
@@ -71,6 +73,7 @@ def estimate_page(report: EstimateReport, script: str, project: Project, curve: 
         parts=_parts(report),
         assumptions=[_assumption(key, setting, project) for key, setting in report.configuration.items()],
         verdicts=VERDICT_WORDS,
+        dated=show_prices_dated(report.targets),
         smaller=smaller_device(report.smaller) if report.smaller is not None else "",
     )
 

@@ -12,7 +12,7 @@ from engine.cli.formats.plain import count, printable
 from engine.cli.formats.terminal import output
 from engine.cli.formats.text import SEVERITY_STYLES, print_finding
 from engine.findings import ReviewReport
-from engine.presentation.memory import VERDICT_WORDS, show_bytes, show_difference, show_price, show_range
+from engine.presentation.memory import VERDICT_WORDS, show_bytes, show_difference, show_range, show_rent
 from engine.presentation.renting import rent_in_words
 from engine.project import Project
 from engine.replay import Replayed, per_week
@@ -48,7 +48,7 @@ def _print_memory(report: ReviewReport, console: Console) -> None:
         line += f", {show_difference(base.memory.occupied.expected, head.memory.occupied.expected)}"
     console.print(Text(line))
     for target in head.targets:
-        price = f", {show_price(target.usd_per_hour)} an hour" if target.usd_per_hour is not None else ""
+        price = f", an hour {show_rent(target)}" if target.usd_per_hour is not None else ""
         console.print(Text(f"  {target.gpu}: {VERDICT_WORDS[target.verdict]}{price}"))
     if rent := rent_in_words(base, head, str, str):
         console.print(Text(rent))

@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardware_catalog import cheapest_rental, find_gpu, offered_gpus
+from engine.findings import ByteRange
+from engine.presentation.memory import show_bytes, show_range
+from hardware_catalog import cheapest_rental, find_gpu, offered_gpus, usable_bytes
 
 if TYPE_CHECKING:
     from tests.engine.cli.conftest import Run
@@ -103,7 +105,34 @@ def test_each_verdict_has_the_price_of_the_devices_that_the_run_uses(script: str
     assert (a100["usd_per_hour"], a100["instance"]) == (round(rental.usd_per_hour, 4), rental.instance.id)
     four = json.loads(run(*words, "--set", "world_size=4").out)["targets"][0]
     assert four["usd_per_hour"] > a100["usd_per_hour"]
-    assert f"${rental.usd_per_hour:,.2f} {rental.instance.id}" in run("estimate", script, "--gpu", "a100-80gb").out
+    out = run("estimate", script, "--gpu", "a100-80gb").out
+    assert f"${rental.usd_per_hour:,.2f} {rental.instance.id}" in out and (rental.instance.price_date or "-") in out
+
+
+def test_a_price_is_that_of_whole_instances_and_of_its_share(script: str, run: Run) -> None:
+    (target,) = json.loads(
+        run("estimate", script, "--gpu", "a100-40gb", "--set", "world_size=2", "--format", "json").out
+    )["targets"]
+    rental = cheapest_rental(find_gpu("a100-40gb"), 2)
+    assert rental is not None
+    assert target["gpus_rented"] == rental.instances * rental.instance.gpu_count
+    assert target["usd_per_gpu_hour"] == pytest.approx(target["usd_per_hour"] / 2, abs=1e-4)
+    assert target["price_date"] == rental.instance.price_date
+    page = run("estimate", script, "--gpu", "a100-40gb", "--set", "world_size=2", "--format", "markdown").out
+    assert "for each used" in page and f"({rental.instance.price_date})" in page
+
+
+def test_every_device_has_a_row_with_what_the_run_takes_on_it(script: str, run: Run) -> None:
+    names = ("t4", "a100-80gb", "h100")
+    words = [word for name in names for word in ("--gpu", name)]
+    targets = json.loads(run("estimate", script, *words, "--format", "json").out)["targets"]
+    for name, target in zip(names, targets, strict=True):
+        alone = json.loads(run("estimate", script, "--gpu", name, "--format", "json").out)
+        assert target == alone["targets"][0]
+        assert target["occupied"] == alone["memory"]["occupied"]
+    assert len({target["occupied"]["expected"] for target in targets}) > 1
+    shown = run("estimate", script, *words).out
+    assert all(show_range(ByteRange(**target["occupied"])) in shown for target in targets)
 
 
 def test_auto_finds_the_cheapest_device_that_fits(script: str, run: Run) -> None:
@@ -125,4 +154,26 @@ def test_where_no_device_is_enough_auto_says_so(work: Path, run: Run) -> None:
     (work / "huge.py").write_text(TRAIN.format(size=40_000_000))
     answer = run("estimate", "huge.py", "--gpu", "auto", "--format", "json", "--fail-on", "borderline")
     assert answer.code == 1
-    assert "no device with a published price" in " ".join(json.loads(answer.out)["notes"])
+    report = json.loads(answer.out)
+    assert "no device with a published price" in " ".join(report["notes"])
+    largest = sorted((usable_bytes(gpu) for gpu in offered_gpus()), reverse=True)
+    assert report["targets"][0]["usable_bytes"] == largest[0]
+    assert all(target["verdict"] == "does-not-fit" for target in report["targets"])
+    assert all(
+        set(saving["verdict"]) == {target["gpu"] for target in report["targets"]} for saving in report["savings"]
+    )
+    shown = run("estimate", "huge.py", "--gpu", "auto").out
+    missing = report["targets"][0]["occupied"]["expected"] - largest[0]
+    assert f"{show_bytes(missing)} (up to" in shown and "What would save memory" in shown
+
+
+def test_what_makes_it_fit_the_largest_device_is_recommended(work: Path, run: Run) -> None:
+    (work / "train.py").write_text(TRAIN.format(size=1_000))
+    (work / "big.py").write_text(TRAIN.format(size=6_000_000))
+    report = json.loads(run("estimate", "big.py", "--gpu", "auto", "--format", "json").out)
+    assert all(target["verdict"] != "fits" for target in report["targets"])
+    largest = report["targets"][0]["gpu"]
+    (needed,) = [saving for saving in report["savings"] if saving["recommended"]]
+    assert needed["verdict"][largest] == "fits"
+    assert run("estimate", "big.py", "--gpu", "auto", "--fail-on", "does-not-fit").code == 1
+    assert run("estimate", "train.py", "--gpu", "auto", "--fail-on", "unknown").code == 0
