@@ -28,9 +28,9 @@ def apply_to_model(interpreter: Interpreter, model: Any) -> None:
     if "checkpoint-blocks" in changes:
         checkpoint_blocks(model)
     if "liger" in changes:
-        from engine.memory.libraries import liger
+        from engine.memory.libraries import liger_kernels
 
-        liger.apply(interpreter, model)
+        liger_kernels.apply(interpreter, model)
     if "amp-bf16" in changes and not namespace("torch.is_autocast_enabled")():
         # What a library or the program itself turned on stays as it is.
         _inside(model, lambda: namespace("torch.autocast")("cuda", dtype=namespace("torch.bfloat16")))

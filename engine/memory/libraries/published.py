@@ -16,6 +16,7 @@ from engine.memory.program.frames import Frame
 from engine.memory.program.functions import Code
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.scopes import Scope, analyse
+from engine.memory.program.statements import StatementCompiler
 from engine.memory.program.unknown import Unknown
 from engine.memory.tensors import namespace
 
@@ -144,8 +145,6 @@ def provide(interpreter: Interpreter, dotted: str) -> Any:
 
 def model_file(interpreter: Interpreter, module: str) -> Namespace:
     """The module object of `models/MODULE.py`, executed once a run."""
-    from engine.memory.program.statements import StatementCompiler
-
     loaded: dict[str, Namespace] = interpreter.state.setdefault("model files", {})
     if module in loaded:
         return loaded[module]
@@ -318,9 +317,9 @@ def finish(interpreter: Interpreter, make: Any, config: Any, stored: str, option
         quantise(interpreter, model, quantization)
     model = _changed(interpreter, model, changes)
     if interpreter.state.get("liger everywhere"):
-        from engine.memory.libraries import liger
+        from engine.memory.libraries import liger_kernels
 
-        liger.apply(interpreter, model)
+        liger_kernels.apply(interpreter, model)
     model.eval()
     if options.get("device_map") is not None:
         model.to("cuda")

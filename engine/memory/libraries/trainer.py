@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.adjustments import optimizer_class
 from engine.memory.evidence import LIBRARY_STEP
-from engine.memory.libraries import liger
+from engine.memory.libraries import liger_kernels
 from engine.memory.libraries.mixed_precision import wrap_forward
 from engine.memory.libraries.tokenizers import collators
 from engine.memory.libraries.torch_data import is_tensor, make_loader
@@ -300,7 +300,7 @@ def make_trainer(interpreter: Interpreter) -> Any:
             model.train()
             self.is_in_train = True
             if arguments.use_liger_kernel:
-                liger.apply(interpreter, model)
+                liger_kernels.apply(interpreter, model)
             if arguments.gradient_checkpointing:
                 model.gradient_checkpointing_enable(
                     gradient_checkpointing_kwargs=arguments.gradient_checkpointing_kwargs or {"use_reentrant": False}

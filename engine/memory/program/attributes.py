@@ -11,7 +11,6 @@ import argparse
 import configparser
 import functools
 import inspect
-import re
 import string
 from collections.abc import Mapping, Sequence
 from types import (
@@ -27,8 +26,9 @@ from types import (
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from engine.memory.program.budget import OutOfBudget
+from engine.memory.program.formatting import render
 from engine.memory.program.namespaces import Namespace
+from engine.memory.program.operators import BY_NAME
 from engine.memory.program.unknown import Unknown
 
 _OPERATORS = (
@@ -67,7 +67,6 @@ _FIXED: tuple[type, ...] = (
     FunctionType, BuiltinFunctionType, MethodType, ModuleType, MethodWrapperType, WrapperDescriptorType, property,
 )  # fmt: skip
 _INTROSPECTION = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
-_WIDE_FORMAT = re.compile(r"\d{5,}")
 
 
 def is_program_class(value: object) -> bool:
@@ -96,16 +95,6 @@ class _SafeFormatter(string.Formatter):
         return render(value, format_spec)
 
 
-def render(value: Any, spec: str) -> str:
-    """`format(value, spec)` with bounded widths; a value that cannot be rendered so is rendered plainly."""
-    if _WIDE_FORMAT.search(spec):
-        raise OutOfBudget("a format specification is too wide")
-    unformatted: Any = object.__format__
-    if spec and type(value).__format__ is unformatted:
-        return str(value)
-    return format(value, spec)
-
-
 def _format_method(text: str) -> Any:
     def formatted(*args: Any, **kwargs: Any) -> str:
         return _SafeFormatter().vformat(text, args, kwargs)
@@ -118,16 +107,6 @@ def _format_map_method(text: str) -> Any:
         return _SafeFormatter().vformat(text, (), mapping)
 
     return formatted
-
-
-def percent(text: str, values: Any) -> Any:
-    """`text % values` with bounded widths; a width that is an argument (`%*d`) counts among them."""
-    wide = "*" in text and any(
-        isinstance(v, int) and abs(v) > 99_999 for v in (values if type(values) is tuple else ())
-    )
-    if wide or _WIDE_FORMAT.search(text):
-        raise OutOfBudget("a format specification is too wide")
-    return text % values
 
 
 _hidden: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
@@ -243,8 +222,6 @@ def _read_special(value: Any, name: str) -> Any:
 
 def _grow(value: Any, operator: str, *others: Any) -> Any:
     """`value.__mul__(...)` and the like with the bounds that the operators have."""
-    from engine.memory.program.operators import BY_NAME
-
     if operator == "format":
         return render(value, *others)
     return BY_NAME[operator](value, *others)

@@ -6,10 +6,11 @@ import builtins as host
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.program.attributes import plain_name, read, remove, render, variables, write
+from engine.memory.program.attributes import plain_name, read, remove, variables, write
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
 from engine.memory.program.evaluation import evaluator
 from engine.memory.program.files import open_file
+from engine.memory.program.formatting import render
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.operators import power
 from engine.memory.program.unknown import Unknown

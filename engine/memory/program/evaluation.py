@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.frames import Frame
 from engine.memory.program.scopes import analyse
+from engine.memory.program.statements import StatementCompiler
 from engine.memory.program.unknown import Unknown
 from engine.project.reading import UnreadableFile, parse
 
@@ -24,7 +25,6 @@ MAX_TEXT = 10_000
 
 def evaluator(interpreter: Interpreter) -> Callable[..., Any]:
     """The program's `eval`. What is no single short expression is unknown."""
-    from engine.memory.program.statements import StatementCompiler
 
     def not_run(reason: str) -> Unknown:
         interpreter.note(f"{':'.join(map(str, interpreter.place()))}: {reason}")

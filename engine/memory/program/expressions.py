@@ -7,9 +7,10 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.memory.program.attributes import percent, read, remove, render, write
+from engine.memory.program.attributes import read, remove, write
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget
 from engine.memory.program.calls import call
+from engine.memory.program.formatting import percent, render
 from engine.memory.program.frames import Expression, Frame, Store
 from engine.memory.program.functions import Code, Function
 from engine.memory.program.operators import BINARY, COMPARE, UNARY

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.memory.program.budget import OutOfBudget, StopRun
+from engine.memory.program.exceptions import matches
 from engine.memory.program.frames import BREAK, RETURN, Frame, LazyStatement, Signal
 from engine.memory.program.scopes import Scope
 
@@ -165,8 +166,6 @@ class LazyCompiler:
         return run
 
     def _try(self, node: ast.Try, scope: Scope) -> LazyStatement:
-        from engine.memory.program.statements import matches
-
         body, otherwise = self.block(node.body, scope), self.block(node.orelse, scope)
         final = self.block(node.finalbody, scope)
         handlers = [

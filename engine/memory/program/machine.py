@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from engine.memory.program import calls
 from engine.memory.program.attributes import read
 from engine.memory.program.budget import Budget, StopRun
+from engine.memory.program.builtins import make_builtins
 from engine.memory.program.frames import Cell, Frame, Statement
 from engine.memory.program.functions import Code, Function
 from engine.memory.program.namespaces import Namespace
 from engine.memory.program.scopes import analyse
+from engine.memory.program.statements import StatementCompiler
 from engine.memory.program.unknown import Unknown
 
 if TYPE_CHECKING:
@@ -79,8 +81,6 @@ class Interpreter:
         budget: Budget | None = None,
         search_paths: tuple[str, ...] = (),
     ) -> None:
-        from engine.memory.program.builtins import make_builtins
-
         self.project = project
         self.libraries = libraries
         self.arguments = list(arguments)
@@ -237,8 +237,6 @@ class Interpreter:
             return
 
     def _execute(self, path: str, module: Namespace) -> None:
-        from engine.memory.program.statements import StatementCompiler
-
         source = self.project.module(path)
         variables = module.special("__dict__")
         variables["__builtins__"] = Unknown("__builtins__ is out of reach")

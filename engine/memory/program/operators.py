@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from engine.memory.program.attributes import percent
 from engine.memory.program.budget import MAX_ELEMENTS, OutOfBudget, len_within
+from engine.memory.program.formatting import percent
 from engine.memory.program.unknown import Unknown
 
 _SEQUENCES = (list, tuple, str, bytes)

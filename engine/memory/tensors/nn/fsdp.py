@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine.memory.tensors import machine
+from engine.memory.tensors.nn.functions import clip_grad_norm_
 from engine.memory.tensors.nn.module import Module
 from engine.memory.tensors.nn.sharding import Chooses, Sharding, ShardingPlan, shard_model
 
@@ -143,9 +144,7 @@ class FullyShardedDataParallel(Module):
             return getattr(self.module, name)
 
     def clip_grad_norm_(self, max_norm: Any, *args: Any) -> Any:
-        from engine.memory.tensors import namespace
-
-        return namespace("torch.nn.utils.clip_grad_norm_")(list(self.parameters()), max_norm)
+        return clip_grad_norm_(list(self.parameters()), max_norm)
 
     def no_sync(self) -> Any:
         machine.current.note("whole gradients under FSDP's no_sync are not modelled: the run needs more than this")
