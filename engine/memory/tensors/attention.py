@@ -17,9 +17,9 @@ from engine.memory.tensors.linear_algebra import lower, matmul
 from engine.memory.tensors.pointwise import add, mul
 from engine.memory.tensors.rearranging import pad
 from engine.memory.tensors.rearranging import repeat_interleave as repeat_heads
-from engine.memory.tensors.reduction import softmax_like
 from engine.memory.tensors.registry import functional
 from engine.memory.tensors.shaping import expand, transpose
+from engine.memory.tensors.softmax import softmax_like
 from engine.memory.tensors.tensor import Tensor, like, new
 from engine.memory.tensors.unary import dropout
 from hardware_catalog.kernels import efficient_backward, flash_backward

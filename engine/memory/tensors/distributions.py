@@ -7,8 +7,9 @@ from typing import Any
 
 from engine.memory.tensors import dtypes
 from engine.memory.tensors.pointwise import add, div, mul, pow_, sub
-from engine.memory.tensors.reduction import softmax_like, sum_
+from engine.memory.tensors.reduction import sum_
 from engine.memory.tensors.shaping import broadcast_tensors
+from engine.memory.tensors.softmax import softmax_like
 from engine.memory.tensors.storage import Size
 from engine.memory.tensors.tensor import Tensor, new
 from engine.memory.tensors.unary import log, neg

@@ -9,8 +9,9 @@ from engine.memory.tensors.autograd import Node, record
 from engine.memory.tensors.broadcasting import broadcast
 from engine.memory.tensors.casting import convert, full_precision
 from engine.memory.tensors.pointwise import add, compare, div, mul, pow_, sub
-from engine.memory.tensors.reduction import mean, softmax_like, sum_
+from engine.memory.tensors.reduction import mean, sum_
 from engine.memory.tensors.registry import FUNCTIONAL, TORCH, functional
+from engine.memory.tensors.softmax import softmax_like
 from engine.memory.tensors.storage import TensorError
 from engine.memory.tensors.tensor import Tensor, like, new
 from engine.memory.tensors.unary import neg

@@ -7,15 +7,25 @@ from typing import Any
 from engine.memory.tensors.facade.device import sdpa_kernel
 from engine.memory.tensors.facade.differentiation import functional_call
 from engine.memory.tensors.facade.inert import Namespace, namespace_of
-from engine.memory.tensors.nn import functional_layers, functions, layers, module, parallel, recurrent, transformer
+from engine.memory.tensors.nn import (
+    containers,
+    functional_layers,
+    functions,
+    layers,
+    module,
+    parallel,
+    recurrent,
+    transformer,
+)
 from engine.memory.tensors.registry import FUNCTIONAL
 from engine.memory.tensors.tensor import Parameter
 
 
 def networks() -> Namespace:
     entries: dict[str, Any] = dict(layers.exported())
-    for name in ("Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
-        entries[name] = getattr(module, name)
+    entries["Module"] = module.Module
+    for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        entries[name] = getattr(containers, name)
     for name in ("RNN", "LSTM", "GRU", "RNNBase", "RNNCell", "LSTMCell", "GRUCell"):
         entries[name] = getattr(recurrent, name)
     for name in (

@@ -25,6 +25,7 @@ from engine.memory.tensors import (
     rearranging,
     reduction,
     shaping,
+    softmax,
     tensor,
     trees,
     unary,
@@ -56,6 +57,7 @@ OPERATORS = (
     rearranging,
     reduction,
     shaping,
+    softmax,
     unary,
 )
 

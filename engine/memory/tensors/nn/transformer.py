@@ -8,12 +8,13 @@ from typing import Any
 from engine.memory.tensors import dtypes, machine
 from engine.memory.tensors.dtypes import DType
 from engine.memory.tensors.linear_algebra import baddbmm, bmm
+from engine.memory.tensors.nn.containers import ModuleList
 from engine.memory.tensors.nn.functional_layers import FUNCTIONS_AS_MODULES
 from engine.memory.tensors.nn.layers import LayerNorm, Linear, weight_of
-from engine.memory.tensors.nn.module import Module, ModuleList
+from engine.memory.tensors.nn.module import Module
 from engine.memory.tensors.pointwise import mul
-from engine.memory.tensors.reduction import softmax
 from engine.memory.tensors.registry import FUNCTIONAL
+from engine.memory.tensors.softmax import softmax
 from engine.memory.tensors.tensor import Tensor, new
 
 F = FUNCTIONAL
