@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.cuts import CUTS, cut_everywhere, differentiable_again, handed, new_leaf
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.training import lightning_step
 from engine.rules.remedies.detaching import attached
@@ -26,7 +27,6 @@ from engine.trace.events import (
     ZeroGrad,
 )
 
-_REWRAPS = frozenset({"tensor", "variable", "Variable", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 _ALL_REAL = frozenset({"ones_like", "ones", "full", "full_like"})
 
 
@@ -40,17 +40,17 @@ def check(trace: Trace) -> Iterator[Draft]:
         ancestors = list(backward.loss.ancestors())
         networks = [forwards[id(value)] for value in ancestors if id(value) in forwards]
         live = [forwards[id(v)] for v in backward.loss.graph_ancestors() if id(v) in forwards]
-        cut = _cut_everywhere(backward.loss, {id(forward.output) for forward in networks}) if networks else None
-        if cut is not None and any(forward.grad is True for forward in networks) and _leaf(backward.loss) is None:
+        cut = cut_everywhere(backward.loss, {id(forward.output) for forward in networks}) if networks else None
+        if cut is not None and any(forward.grad is True for forward in networks) and new_leaf(backward.loss) is None:
             yield Draft(
                 cut.place,
-                f"{_CUTS[cut.detached]} leaves the autograd graph, and the loss is computed from nothing else of "
+                f"{CUTS[cut.detached]} leaves the autograd graph, and the loss is computed from nothing else of "
                 "the network: backward raises, or gives it no gradient.",
                 (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
             )
             continue
         if networks and not live:
-            leaf = _leaf(backward.loss)
+            leaf = new_leaf(backward.loss)
             if leaf is not None:
                 yield Draft(
                     leaf.place,
@@ -59,11 +59,11 @@ def check(trace: Trace) -> Iterator[Draft]:
                     (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
                 )
                 continue
-            rewired = _differentiable_again(backward.loss)
+            rewired = differentiable_again(backward.loss)
             if rewired is not None and not any(True for _ in trace.of(AutogradGrad)):
                 yield Draft(
                     rewired.place,
-                    f"{_CUTS[rewired.detached]} leaves the autograd graph, and `requires_grad_()` on its result makes "
+                    f"{CUTS[rewired.detached]} leaves the autograd graph, and `requires_grad_()` on its result makes "
                     "a new leaf: backward stops there, and the network gets no gradient.",
                     (Step(networks[-1].place, "the network"), Step(backward.place, "back-propagated here")),
                 )
@@ -93,49 +93,6 @@ def _caches_gradients(trace: Trace, backward: Backward, ancestors: list[Value]) 
     return any("grad" in leaf.uses for leaf in leaves) or (
         bool(leaves) and any(hook.root is backward.root for hook in trace.of(HookRegistered))
     )
-
-
-_CUTS = {
-    "argmax": "`argmax`",
-    "argmin": "`argmin`",
-    "comparison": "A comparison",
-    "numpy": "NumPy",
-    "item": "`.item()`",
-    "tolist": "`.tolist()`",
-    "float": "`float()`",
-    "copied": "Making a new tensor",
-    "detach": "`.detach()`",
-    "data": "`.data`",
-}
-
-
-_MAY_LEARN = frozenset(
-    {"call", "method-call", "library-call", "parameter-of-function", "attribute", "unknown", "getattr", "autograd-grad"}
-)
-"""Values that may be, or be made from, something that is trained."""
-
-
-def _cut_everywhere(loss: Value, outputs: set[int]) -> Value | None:
-    """The first of the cuts, where every way from the loss to a network's output goes through one."""
-    found: Value | None = None
-    queue, seen = [loss], {id(loss)}
-    for value in queue:
-        if id(value) in outputs or len(seen) > 2000:
-            return None
-        if value.detached in _CUTS:
-            reaches = any(id(part) in outputs for part in value.ancestors())
-            found = found or (value if reaches else None)
-            continue
-        if value.op == "data-element" or value.is_constant or value.role in ("loader", "number", "array"):
-            continue
-        if value.op in _MAY_LEARN or value.role == "parameter" or (value.requires_grad and value is not loss):
-            return None
-        # What a module of the project returns depends on its inputs as its own code says.
-        for part in value.parents[:1] if value.op == "forward-result" else value.parents:
-            if id(part) not in seen:
-                seen.add(id(part))
-                queue.append(part)
-    return found
 
 
 def _returned_without_graph(trace: Trace) -> Iterator[Draft]:
@@ -246,7 +203,7 @@ def _stepped_on_nothing(trace: Trace, detaches: list[Detach]) -> Iterator[Draft]
             continue
         own = {id(f.output) for f in trace.of(Forward) if not identities(f.module).isdisjoint(held)}
         reached = (part for backward in backwards for part in backward.loss.graph_ancestors())
-        if any(id(part) in own or part.role == "parameter" or _given(part, held) for part in reached):
+        if any(id(part) in own or part.role == "parameter" or handed(part, held) for part in reached):
             continue
         seen = {id(part) for part in before[-1].loss.ancestors()}
         for cut in detaches:
@@ -261,11 +218,6 @@ def _stepped_on_nothing(trace: Trace, detaches: list[Detach]) -> Iterator[Draft]
                     fix=attached(cut),
                 )
                 break
-
-
-def _given(value: Value, held: frozenset[int]) -> bool:
-    """The result of a call that was handed one of these networks."""
-    return value.op in _MAY_LEARN and any(not identities(part).isdisjoint(held) for part in value.parents)
 
 
 def _gathered(trace: Trace) -> Iterator[Draft]:
@@ -345,31 +297,9 @@ def _collectives(trace: Trace) -> Iterator[Draft]:
 _REDUCES = frozenset({"all_reduce", "reduce"})
 
 
-def _leaf(loss: Value) -> Value | None:
-    """A tensor that was made from numbers, with `requires_grad=True`, right before the backward."""
-    for value in loss.ancestors(through_detach=False):
-        if value.op in ("call", "method-call", "forward-result"):
-            return None
-        if value.requires_grad and value.op in _REWRAPS and value.parents:
-            # Where its gradient is read, the leaf is what the program asks for.
-            return value if "grad" not in value.uses else None
-    return None
-
-
-def _differentiable_again(loss: Value) -> Value | None:
-    """The result of an operation without a derivative that was told to require gradients, which nothing reads."""
-    for value in loss.ancestors(through_detach=False):
-        if not value.requires_grad or "grad" in value.uses:
-            continue
-        for part in value.ancestors(limit=6):
-            if part.detached in ("argmax", "argmin", "comparison"):
-                return part
-    return None
-
-
 def _new_leaf(trace: Trace, backward: Backward, ancestors: list[Value]) -> Iterator[Draft]:
     """The loss itself is a new leaf, made of what calls returned, in code that steps an optimizer."""
-    leaf = _leaf(backward.loss)
+    leaf = new_leaf(backward.loss)
     if leaf is None or not any(step.root is backward.root for step in trace.of(OptimizerStep)):
         return
     called = next((v for v in ancestors if v.op in ("call", "method-call") and v is not leaf), None)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import results
 from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.networks import copied_from, generated, judges, part_of
 from engine.rules.facts.order import by_iteration
+from engine.rules.facts.targets import bootstrapped, compared, output_of
 from engine.rules.facts.text import together
 from engine.rules.facts.training import clears
 from engine.rules.remedies.detaching import detached_sample, detached_target, graph_freed
@@ -58,7 +60,7 @@ def _bootstrap_targets(trace: Trace, forwards: dict[int, Forward]) -> Iterator[D
             continue
         chain = list(target.graph_ancestors())
         if not any(value.op in _BOOTSTRAP for value in chain) or target.op in _BOOTSTRAP:
-            valued, guess = _bootstrapped(target, forwards), _output_of(given, forwards)
+            valued, guess = bootstrapped(target, forwards), output_of(given, forwards)
             if valued is not None and guess is not None and not same(valued.module, guess.module):
                 yield from _of_other_networks(loss, target, [valued], [guess])
             continue
@@ -110,13 +112,13 @@ def _own_prediction(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
     done: set[int] = set()
     for backward in trace.of(Backward):
         for value in backward.loss.graph_ancestors():
-            sides = _compared(value)
+            sides = compared(value)
             if len(sides) != 2 or id(value) in done:
                 continue
             done.add(id(value))
             for target, guess in (sides, sides[::-1]):
-                nxt = _bootstrapped(target, forwards)
-                now = _output_of(guess, forwards)
+                nxt = bootstrapped(target, forwards)
+                now = output_of(guess, forwards)
                 if nxt is None or now is None or nxt is now or not same(nxt.module, now.module):
                     continue
                 if any(part is now.output for part in nxt.output.ancestors(through_detach=False, limit=200)):
@@ -131,48 +133,6 @@ def _own_prediction(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
                     ),
                 )
                 return
-
-
-_COMPARES = frozenset({"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"})
-
-
-def _compared(value: Value) -> tuple[Value, ...]:
-    if value.op in _COMPARES or value.op in ("operator", "sub"):
-        return value.parents[:2] if all(part.carries_graph is True for part in value.parents[:2]) else ()
-    return ()
-
-
-def _bootstrapped(value: Value, forwards: dict[int, Forward]) -> Forward | None:
-    """In `reward + discount * V(next)`: the pass that gave V(next)."""
-    if value.op not in ("operator", "add") or len(value.parents) != 2:
-        return None
-    for reward, rest in (value.parents, value.parents[::-1]):
-        if reward.carries_graph is True or reward.is_constant:
-            continue
-        # A state without a next one has no value: `0.0 if done else discount * V(next)`.
-        discounted = [option for option in rest.options() if not option.is_constant]
-        if len(discounted) == 1 and discounted[0].op == "operator*":
-            return _output_of(discounted[0], forwards)
-    return None
-
-
-def _output_of(value: Value, forwards: dict[int, Forward]) -> Forward | None:
-    """The pass whose output a value is a view or a multiple of."""
-    for _ in range(10):
-        if id(value) in forwards:
-            return forwards[id(value)]
-        live = [part for part in value.parents if part.carries_graph is True]
-        if value.op == "forward-result" or value.op in _VIEWS or value.op.startswith("operator*"):
-            if not live:
-                return None
-            value = live[0]
-            continue
-        return None
-    return None
-
-
-_VIEWS = frozenset({"squeeze", "view", "reshape", "gather", "getitem", "flatten", "unsqueeze", "element", "select"})
-_VIEWS |= {"max", "amax"}
 
 
 def _weighted_log_probabilities(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
@@ -244,13 +204,13 @@ def _target_networks(trace: Trace) -> Iterator[Draft]:
     for forward in trace.of(Forward):
         target = forward.module.origin
         load = copies.get(id(target))
-        copied = _copied_from(forward.module, trained)
+        copied = copied_from(forward.module, trained)
         evaluated = forward.mode == "eval" and forward.mode_set_at is not None
         # What is handed in may have been frozen before.
         unseen = evaluated and target.op != "construct" and load is None and not copied
         if load is None and not copied and not evaluated:
             continue
-        if id(target) in trained or id(target) in reported or forward.grad is not True or _part_of(target, trained):
+        if id(target) in trained or id(target) in reported or forward.grad is not True or part_of(target, trained):
             continue
         given = any(value.carries_graph for value in forward.inputs)
         as_target = any(id(part) in targets for part in results(forward))
@@ -316,8 +276,8 @@ def _judged_samples(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
         live = [forward for forward in live if forward.module.has_parameters is not False]
         if step is None or any(f.module.requires_grad is False for f in live):
             continue
-        pairs = [(made, judge) for judge in live for made in live if _judges(judge, made)]
-        alone = [f for f in live if not any(_judges(f, made) or _judges(other, f) for made in live for other in live)]
+        pairs = [(made, judge) for judge in live for made in live if judges(judge, made)]
+        alone = [f for f in live if not any(judges(f, made) or judges(other, f) for made in live for other in live)]
         steps.append((backward, step, pairs, alone))
     for backward, step, pairs, alone in steps:
         judged = next(((m, j) for m, j in pairs if any(same(f.module, j.module) for f in alone)), None)
@@ -346,39 +306,6 @@ def _judged_samples(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draf
                 fix=_cut(trace, backward, judged[1], judged[0]),
             )
             return
-
-
-def _judges(judge: Forward, made: Forward) -> bool:
-    """Whether a network is given the output of another one."""
-    if judge is made or same(judge.module, made.module):
-        return False
-    return any(
-        part is made.output for value in judge.inputs for part in value.ancestors(through_detach=False, limit=30)
-    )
-
-
-def _copied_from(module: Value, trained: frozenset[int]) -> bool:
-    """Whether it is a deep copy of a network that an optimizer steps."""
-    value: Value | None = module
-    for _ in range(8):
-        if value is None:
-            return False
-        if value.wrapping == "copy" and value.wrapped is not None:
-            return not identities(value.wrapped).isdisjoint(trained)
-        value = value.wrapped
-    return False
-
-
-def _part_of(module: Value, trained: frozenset[int]) -> bool:
-    """Whether an optimizer steps something that it is a part of, or that is a part of it."""
-    value: Value | None = module
-    for _ in range(8):
-        if value is None:
-            break
-        if id(value.origin) in trained:
-            return True
-        value = value.member_of
-    return any(id(part.origin) in trained for part in (*module.submodules, *module.attributes.values()))
 
 
 def _cut(trace: Trace, first: Backward, judged: Forward, shared: Forward) -> FixMaker | None:
@@ -410,7 +337,7 @@ def _shared_graph(trace: Trace, events: list[Event], forwards: dict[int, Forward
         if cleared:
             yield from _wasted(trace, first, own, other, forwards)
             continue
-        found = _generated(first.loss, second.loss, forwards)
+        found = generated(first.loss, second.loss, forwards)
         if found is None or first.excludes(second):
             continue
         shared, judged = found
@@ -467,19 +394,3 @@ def _wasted(
             fix=_cut(trace, first, judged, made) if judged.place.path == first.place.path else None,
         )
         return
-
-
-def _generated(first: Value, second: Value, forwards: dict[int, Forward]) -> tuple[Forward, Forward] | None:
-    """A forward pass whose output both losses reach through another network, and that one's pass in the first."""
-    in_second = {id(value) for value in second.graph_ancestors()}
-    chain = [value for value in first.graph_ancestors() if id(value) in forwards]
-    for value in chain:
-        forward = forwards[id(value)]
-        judged = [
-            forwards[id(v)]
-            for v in chain
-            if v is not value and not same(forwards[id(v)].module, forward.module) and value in v.parents
-        ]
-        if judged and id(value) in in_second:
-            return forward, judged[0]
-    return None
