@@ -11,6 +11,7 @@ LIGHTNING = Framework(
     "https://lightning.ai/docs/pytorch/stable/ (optimization, trainer) and https://lightning.ai/docs/fabric/stable/",
     calls={
         "lightning.Trainer": Effect("construct", "trainer"),
+        "lightning.Trainer.from_argparse_args": Effect("construct", "trainer"),
         "lightning.Fabric": Effect(
             "construct", _FABRIC, ("accelerator", "strategy", "devices", "num_nodes", "precision")
         ),

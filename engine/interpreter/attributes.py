@@ -122,11 +122,13 @@ class Attributes(Machine):
         env = self.load_module(value.path)
         if name in env:
             return env[name]
-        below = self.project.find_module(f".{name}", importer=value.path, level=1) if False else None
         submodule = value.attributes.get(name)
         if submodule is not None:
             return submodule
+        package = value.path.endswith("/__init__.py")
+        below = self.project.find_module(name, importer=value.path, level=1) if package else None
         if below is not None:
+            # A package's own file need not import it: once any file has, it is there.
             return Namespace(place=self.place(node), name=name, path=below)
         made = self.make(node, "attribute", (value,), name=name, callee=value)
         env.setdefault(name, made)

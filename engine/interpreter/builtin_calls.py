@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from engine.interpreter.attributes import DEFAULT_FACTORY
+from engine.interpreter.state import join_values
 from engine.interpreter.statements import Statements
 from engine.trace import events
 from engine.trace.values import Container, Value
@@ -91,7 +92,17 @@ class BuiltinCalls(Statements):
             return self.make(node, name, tuple(a), role="string", detached=name)
         if name == "open":
             return self.make(node, name, tuple(a), role="file", detached=name)
+        if name == "exec" and first is not None and not first.is_constant:
+            self._settings_may_change(node)
         return self.make(node, name, tuple(a), made_by="builtins." + name)
+
+    def _settings_may_change(self, node: ast.AST) -> None:
+        """Code that is read at run time may set the script's plain settings anew: each is what stands there, or not."""
+        if self.frame.env is not self.frame.globals:
+            return
+        for name, value in list(self.frame.env.items()):
+            if value.is_constant and isinstance(value.constant, str | int | float) and not name.startswith("_"):
+                self.frame.env[name] = join_values(value, self.make(node, "setting", name=name))
 
     def _collection(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Container | None:
         """`collections`: dictionaries that keep an order or make what is missing, and queues."""

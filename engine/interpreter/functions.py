@@ -169,6 +169,7 @@ class Functions(Library):
     def run_function(self, frame: Frame, function: FunctionValue, node: ast.AST) -> Value:
         """Execute a function's body in a prepared frame."""
         definition = function.node
+        self.trace.functions[function.path, function.qualified] = function.place
         contexts, grad, guards = len(self.contexts), self.grad, len(self.guards)
         self.frames.append(frame)
         self.active_functions.append(id(definition))

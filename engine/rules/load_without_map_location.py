@@ -12,12 +12,15 @@ from engine.trace import Step, Trace, Value
 from engine.trace.events import (
     Backward,
     Collective,
+    DeviceSync,
     Forward,
     FunctionCall,
     Load,
     LoadStateDict,
     MethodCall,
+    Prepare,
     Released,
+    Save,
     Store,
     TensorCreated,
     Transfer,
@@ -61,6 +64,15 @@ def check(trace: Trace) -> Iterator[Draft]:
                 (Step(given.place, "used with tensors made on the CPU"),),
                 severity="note",
             )
+        told = moved is not None or beside is not None
+        if used is not None and launched is None and not told and not chosen and _of_callers(trace, load):
+            yield Draft(
+                load.place,
+                "The tensors of a file that the caller names are restored onto the device they were saved from: on a "
+                "host without that device this raises. Pass `map_location`.",
+                (Step(used.place, "the weights go in here"),),
+                severity="note",
+            )
         if launched is None or used is None or load.guarded("rank") or chosen:
             continue
         yield Draft(
@@ -97,26 +109,42 @@ def _kept_while_training(trace: Trace) -> Iterator[Draft]:
     for load in trace.of(Load):
         where = load.map_location
         on_gpu = where is not None and where.is_constant and str(where.constant).startswith("cuda")
-        if load.how != "torch.load" or not on_gpu or load.stack or load.result is None or load.loops:
+        if load.how != "torch.load" or where is None or load.stack or load.result is None or load.loops:
             continue
         used = _used_as_state(trace, load)
+        if not on_gpu and (used is None or not _where_the_model_goes(trace, where, used)):
+            continue
         if used is None or any(part is load.result for part in (used.state,)):
             # `load_state_dict(torch.load(...))` leaves no name.
-            continue
-        if any(released.value is load.result for released in trace.of(Released)):
             continue
         training = next(
             (b for b in trace.after(used, Backward) if b.loops and b.loops[0].place.path == load.place.path), None
         )
-        if training is None or training.root is not load.root or _loop_function(training) != load.function:
+        # A name that is bound anew only when the first checkpoint is saved holds the old one in the steps before.
+        if training is None or any(
+            released.value is load.result and training.loops[0] not in released.loops for released in trace.of(Released)
+        ):
+            continue
+        if training.root is not load.root or _loop_function(training) != load.function:
             continue
         yield Draft(
             load.place,
-            "The checkpoint is loaded to the GPU and stays there while this function trains: its weights and optimizer "
-            "state take memory a second time. Load it to the CPU, or delete it once it is copied.",
+            f"The checkpoint is loaded to {'the GPU' if on_gpu else 'the device of the model'} and stays there while "
+            "this function trains: its weights and optimizer state take memory a second time. Load it to the CPU, or "
+            "delete it once it is copied.",
             (Step(used.place, "copied here"), Step(training.loops[0].place, "the training that follows")),
-            severity="warning",
+            severity="warning" if on_gpu else "note",
         )
+
+
+def _where_the_model_goes(trace: Trace, where: Value, used: LoadStateDict) -> bool:
+    """Whether a checkpoint is loaded to the device that the module which takes its weights is moved to."""
+    if where.is_constant:
+        return False
+    return any(
+        same(transfer.value, used.target) and transfer.destination is not None and same(transfer.destination, where)
+        for transfer in trace.of(Transfer)
+    )
 
 
 def _loop_function(backward: Backward) -> str:
@@ -137,8 +165,9 @@ def _used_as_state(trace: Trace, load: Load) -> LoadStateDict | None:
     return None
 
 
-def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transfer | None:
-    """A move of what was loaded, or of the module that took it, to a device that the program chooses."""
+def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transfer | Prepare | None:
+    """A move of what was loaded, or of the module that took it, to a device that the program chooses, itself or through
+    a framework's `prepare` or `setup`."""
     for transfer in trace.of(Transfer):
         if transfer.device.startswith("cpu") or load.result is None:
             continue
@@ -151,6 +180,11 @@ def _moved_after(trace: Trace, load: Load, used: LoadStateDict | None) -> Transf
         chosen = transfer.how == "to" and _either(transfer.destination)
         if (chosen or (transfer.how == "cuda" and optional)) and same(transfer.value, used.target):
             return transfer
+    if used is None:
+        return None
+    for prepare in trace.after(used, Prepare):
+        if any(same(each, used.target) for each in prepare.objects if each.role == "module"):
+            return prepare
     return None
 
 
@@ -200,6 +234,19 @@ def _chosen_beside(trace: Trace, load: Load) -> Load | None:
         if _home(other) == _home(load) and other.place != load.place and not other.excludes(load):
             return other
     return None
+
+
+def _of_callers(trace: Trace, load: Load) -> bool:
+    """Whether a function loads the file that whoever calls it names: that may be another host than wrote it.
+
+    Not where the same file writes from the CPU."""
+    source = load.source
+    if source is None or not load.function or load.stack:
+        return False
+    saves = {(save.place.path, save.function) for save in trace.of(Save)}
+    if any(sync.how == "cpu" and (sync.place.path, sync.function) in saves for sync in trace.of(DeviceSync)):
+        return False
+    return any(option.op == "parameter-of-function" for option in source.options())
 
 
 def _home(load: Load) -> str:

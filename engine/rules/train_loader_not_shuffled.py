@@ -19,11 +19,11 @@ _MAP_STYLE = ("torchvision.datasets.", "torch.utils.data.TensorDataset", "torch.
 def check(trace: Trace) -> Iterator[Draft]:
     built = list(trace.of(LoaderBuilt))
     for event in built:
-        if not event.complete:
-            continue
         sampler = event.loader.keyword("sampler", "batch_sampler", "3", "4")
         if sampler is not None and not (sampler.is_constant and sampler.constant is None):
             yield from _by_sampler(trace, event, sampler)
+            continue
+        if not event.complete:
             continue
         shuffle = event.loader.keyword("shuffle", "2")
         swapped = _swapped(event, built)
@@ -36,6 +36,9 @@ def check(trace: Trace) -> Iterator[Draft]:
                 (Step(swapped.place, "the other loader, shuffled"),),
                 fix=shuffled(event, swapped),
             )
+            continue
+        if _read_by_fit(event):
+            yield from _in_hook(event, shuffle)
             continue
         if shuffle is not None and shuffle.constant is not False:
             continue
@@ -52,6 +55,29 @@ def check(trace: Trace) -> Iterator[Draft]:
             severity=None if shuffle is not None and known else "note",
             fix=shuffled(event) if known else None,
         )
+
+
+def _read_by_fit(event: LoaderBuilt) -> bool:
+    """Whether a Lightning `train_dataloader` makes it: `Trainer.fit` reads it in every epoch."""
+    owner = event.root.owner
+    family = owner.cls.family if owner is not None and owner.cls is not None else ""
+    return event.root.name.rpartition(".")[2] == "train_dataloader" and family.startswith("lightning-")
+
+
+def _in_hook(event: LoaderBuilt, shuffle: Value | None) -> Iterator[Draft]:
+    """In order by what is written, or by the default of a parameter: then the data has items that could be shuffled."""
+    default = shuffle.default if shuffle is not None else None
+    by_default = shuffle is not None and default is not None and default.constant is False and default.is_constant
+    written = shuffle is None or shuffle.constant is False
+    if not by_default and not (written and _map_style(event.loader)):
+        return
+    yield Draft(
+        event.place,
+        "`Trainer.fit` reads this loader in the same order in every epoch"
+        + (f": `{shuffle.name}` is False unless told otherwise." if by_default and shuffle is not None else "."),
+        (Step(shuffle.place, "False by default"),) if by_default and shuffle is not None else (),
+        severity="note",
+    )
 
 
 def _by_sampler(trace: Trace, event: LoaderBuilt, sampler: Value) -> Iterator[Draft]:
@@ -75,7 +101,7 @@ def _by_sampler(trace: Trace, event: LoaderBuilt, sampler: Value) -> Iterator[Dr
         )
         return
     alone = any(option.is_constant and option.constant is None for option in options)
-    if alone and (shuffle is None or shuffle.constant is False):
+    if event.complete and alone and (shuffle is None or shuffle.constant is False):
         yield Draft(
             event.place,
             "Where there is no sampler (a run of one process), training reads this loader in the same order in every "

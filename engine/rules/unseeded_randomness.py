@@ -11,6 +11,7 @@ from engine.trace.events import (
     Backward,
     Event,
     FrameworkTrainer,
+    FunctionCall,
     LoaderBuilt,
     ModuleCreated,
     ProcessGroupInit,
@@ -28,9 +29,10 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _tuned_algorithms(trace)
     yield from _alike_on_all_ranks(trace)
     yield from _same_noise_on_all_ranks(trace)
-    if any(True for _ in trace.of(FrameworkTrainer)):
-        return
     seeds = list(trace.of(Seed))
+    if any(True for _ in trace.of(FrameworkTrainer)):
+        yield from _fitted(trace, seeds)
+        return
     trained = {id(backward.root): backward for backward in trace.of(Backward)}
     yield from _drawn_seeds(seeds, trained)
     reported: set[tuple[int, str]] = set()
@@ -52,6 +54,29 @@ def check(trace: Trace) -> Iterator[Draft]:
             (*other, Step(backward.place, "training depends on it")),
             fix=seeded_alike(source, call.place, [seed for seed in seeds if seed.root is call.root]),
         )
+
+
+def _fitted(trace: Trace, seeds: list[Seed]) -> Iterator[Draft]:
+    """A script that leaves training to Lightning's Trainer, which seeds nothing by itself.
+
+    https://lightning.ai/docs/pytorch/stable/common/trainer.html#reproducibility
+    """
+    fit = next((run for run in trace.of(FrameworkTrainer) if run.what == "fit" and run.library == "lightning"), None)
+    if fit is None or seeds or fit.root.kind != "script" or not _started_here(trace, fit):
+        return
+    if any("seed" in call.name.lower() for call in trace.of(FunctionCall)):
+        return
+    yield Draft(
+        trace.functions.get((fit.place.path, fit.function), fit.place),
+        "`Trainer.fit` draws weights, order and dropout from generators that nothing seeds: two runs of this script "
+        "differ. Begin with `seed_everything(...)`.",
+        (Step(fit.place, "trained here"),),
+    )
+
+
+def _started_here(trace: Trace, fit: FrameworkTrainer) -> bool:
+    """Whether the network is built by the same script: a driver of other code may be handed what is seeded."""
+    return any(created.root is fit.root and not created.inside_forward for created in trace.of(ModuleCreated))
 
 
 def _seeds_itself(call: Event, seeds: list[Seed]) -> bool:

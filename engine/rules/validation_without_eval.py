@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import (
+    call_in_loop,
     evaluation_loop,
     forwards_by_place,
     inputs_want_gradients,
@@ -15,10 +16,12 @@ from engine.rules.facts.identity import same
 from engine.rules.facts.layers import has_mode_layers
 from engine.rules.remedies.modes import evaluation_mode
 from engine.rules.rule import Draft, rule
-from engine.trace import Loop, Step, Trace, Value
+from engine.trace import Loop, Place, Step, Trace, Value
 from engine.trace.events import (
+    Backward,
     Forward,
     FunctionCall,
+    Load,
     LoadStateDict,
     LossCall,
     MethodCall,
@@ -35,6 +38,8 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _forced(trace)
     yield from _targets(trace)
     yield from _phases(trace)
+    yield from _unpickled(trace)
+    told: set[Place] = set()
     # A step that training and validation share is judged for each of them.
     for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
@@ -48,7 +53,10 @@ def check(trace: Trace) -> Iterator[Draft]:
             explicit = forward.mode == "train" and forward.mode_set_at is not None
             trained = _trained(trace, forward)
             if not trained:
-                yield from _only_evaluated(trace, forward, loop, layers, explicit)
+                for draft in _only_evaluated(trace, forward, loop, layers, explicit):
+                    if draft.place not in told:
+                        told.add(draft.place)
+                        yield draft
             if layers is False or not trained or not (explicit or (layers and not forward.mode)):
                 continue
             evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
@@ -177,13 +185,57 @@ def _only_evaluated(trace: Trace, forward: Forward, loop: Loop, layers: bool | N
     if forward.mode or loaded is None or not (layers or zoo) or any(True for _ in trace.of(ModeChange)):
         return
     yield Draft(
-        forward.place,
+        _function_or_call(trace, forward, loop),
         "The model that got saved weights is evaluated in the mode it was built in, which is training mode: dropout is "
         "active, and batch norm uses and updates batch statistics. No `eval()` was found.",
-        (Step(module.place, "built here"), Step(loaded.place, "gets its weights here")),
+        (
+            Step(module.place, "built here"),
+            Step(loaded.place, "gets its weights here"),
+            Step(forward.place, "used here"),
+        ),
         severity="warning",
         fix=evaluation_mode(forward, loop),
     )
+
+
+def _function_or_call(trace: Trace, forward: Forward, loop: Loop) -> Place:
+    """A function that is called for each input and calls the model, once or several times; else the call itself."""
+    if call_in_loop(forward, loop) == forward.place:
+        return forward.place
+    return trace.functions.get((forward.place.path, forward.function), forward.place)
+
+
+def _unpickled(trace: Trace) -> Iterator[Draft]:
+    """A whole module that was unpickled, and that computes in whatever mode it was saved in."""
+    for load in trace.of(Load):
+        whole = load.result
+        if load.how != "torch.load" or whole is None:
+            continue
+        calls: tuple[FunctionCall | Forward, ...] = (*trace.of(FunctionCall), *trace.of(Forward))
+        used = next((call for call in calls if _called(call, whole)), None)
+        if used is None or not used.loops or any(loop.trains for loop in used.loops):
+            continue
+        if any(same(change.module, whole) for change in trace.of(ModeChange)) or _known_otherwise(trace, whole, used):
+            continue
+        yield Draft(
+            load.place,
+            "A whole module is unpickled here and used in the mode it was saved in, which may be training mode: then "
+            "dropout is active, and batch norm uses and updates batch statistics. Call `eval()` on it.",
+            (Step(used.place, "used here"),),
+            severity="note",
+        )
+
+
+def _called(call: FunctionCall | Forward, whole: Value) -> bool:
+    callee = call.module if isinstance(call, Forward) else call.callee
+    return callee is not None and any(option.origin is whole for option in callee.options())
+
+
+def _known_otherwise(trace: Trace, whole: Value, used: FunctionCall | Forward) -> bool:
+    """Whether it is trained, or given to code that may choose the mode."""
+    if any(backward.root is used.root for backward in trace.of(Backward)):
+        return True
+    return any(use.startswith("arg:") for use in whole.uses)
 
 
 def _compared(trace: Trace, forward: Forward) -> bool:
@@ -214,7 +266,7 @@ def _used(trace: Trace, forward: Forward) -> bool:
             given = (event.value,)
         elif isinstance(event, (FunctionCall, MethodCall)):
             given = event.arguments
-        if any(value is output for value in given):
+        if any(part is output for value in given if value is not None for part in (value, *value.elements())):
             return True
     return False
 

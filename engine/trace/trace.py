@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from engine.trace.events import Event
-from engine.trace.places import Loop, Root
+from engine.trace.places import Loop, Place, Root
 from engine.trace.values import ClassValue, Value
 
 E = TypeVar("E", bound=Event)
@@ -36,6 +36,8 @@ class Trace:
     imports: dict[str, set[str]] = field(default_factory=dict)
     #: Files whose last lines were not reached within the budget.
     truncated: set[str] = field(default_factory=set)
+    #: Where each function that was played is defined, by its file and qualified name.
+    functions: dict[tuple[str, str], Place] = field(default_factory=dict)
     _by_type: dict[type, list[Event]] | None = field(default=None, repr=False)
     _by_loop: dict[int, list[Event]] | None = field(default=None, repr=False)
     _by_family: dict[int, dict[type, list[Event]]] | None = field(default=None, repr=False)

@@ -363,7 +363,7 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
         return True
     if module.cls is None and not module.made_by.startswith("torch.nn."):
         return None
-    unknown = False
+    unknown = _abstract(module)
     for part in _parts(module):
         if part.role == "parameter":
             continue
@@ -372,6 +372,14 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
             return True
         unknown = unknown or found is None
     return None if unknown else False
+
+
+def _abstract(module: Value) -> bool:
+    """Whether a module's class has no `forward`: what is called under its name is one of its subclasses."""
+    cls = module.cls
+    if cls is None or cls.family != "module" or cls.bases_unknown or "annotated" not in module.uses:
+        return False
+    return set(cls.bases) <= {"torch.nn.Module"} and cls.method("forward") is None
 
 
 def may_learn(module: Value, depth: int = 0) -> bool | None:
@@ -387,7 +395,7 @@ def may_learn(module: Value, depth: int = 0) -> bool | None:
             return True
     elif module.cls is None:
         return True
-    if depth > 12:
+    if depth > 12 or _abstract(module):
         return True
     return any(part.role != "module" or may_learn(part, depth + 1) for part in _parts(module)) or bool(
         module.cls is not None
