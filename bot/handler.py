@@ -15,6 +15,7 @@ from bot.commands import COMMANDS, HELP, answers, closest
 from bot.commands.command import Call
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, is_missing, is_refused
+from bot.github.fencing import TakenOver
 from bot.github.identity import pull_number
 from bot.github.models import CheckRun
 from bot.github.repository import Output, Repository, is_own
@@ -103,6 +104,9 @@ class JobHandler:
                 outcome = str(gone)
             except PutOff:
                 self._observer.job_ended(intent.kind, "put off")
+                raise
+            except TakenOver:
+                self._observer.job_ended(intent.kind, "taken over")
                 raise
             except Exception:
                 self._observer.job_ended(intent.kind, "failed")

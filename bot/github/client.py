@@ -16,6 +16,7 @@ from uritemplate.variable import VariableValue
 
 from bot.clock import Clock
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable, is_suspended
+from bot.github.fencing import pass_fence
 from bot.github.pacing import WritePacer
 from bot.github.tokens import Scope, Tokens
 
@@ -107,6 +108,7 @@ class Client(GitHubAPI):
         if reads or url.endswith(TOKEN_PATH):
             return await self._send(method, url, sent, body)
         async with self._shared.pacer.turn():
+            await pass_fence()
             return await self._send(method, url, sent, body)
 
     async def _send(

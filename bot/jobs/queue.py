@@ -32,11 +32,15 @@ from dbos import (
     SetWorkflowID,
     error,
 )
+from dbos._context import current_owner_xid
+from dbos._dbos import _get_dbos_instance
 from pydantic import BaseModel, ValidationError
 
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
+from bot.github.fencing import TakenOver, fenced
 from bot.jobs.intake import Intake
 from bot.jobs.intents import INTENT, Intent, ReviewIntent
+from bot.jobs.ownership import Ownership
 from bot.jobs.steps import Handler, PutOff, Result, StepFailed
 from bot.storage.database import Heartbeats, create_urgent_engine
 
@@ -75,13 +79,22 @@ class RecordedOtherwise(Exception):
 
 
 class DurableSteps:
-    """Steps kept by the queue's database, waits included."""
+    """Steps kept by the queue's database, waits included. What they write passes the fence of their job."""
+
+    def __init__(self) -> None:
+        job_id = DBOS.workflow_id or ""
+        self._ownership = Ownership(job_id, current_owner_xid(job_id), _owner_of)
 
     async def run(self, name: str, model: type[Result], work: Callable[[], Awaitable[Result]]) -> Result:
         """See `Steps.run`."""
         tries = rounds = 0
         while True:
-            answer = await DBOS.run_step_async({"name": name}, _attempt, name, work)
+            try:
+                with fenced(self._ownership.check):
+                    answer = await DBOS.run_step_async({"name": name}, _attempt, name, work)
+            except error.DBOSWorkflowConflictIDError as conflict:
+                # Where the fence did not notice it, the record of the step does.
+                raise TakenOver(DBOS.workflow_id or "") from conflict
             if "result" in answer:
                 try:
                     return model.model_validate(answer["result"])
@@ -105,6 +118,8 @@ async def _attempt(name: str, work: Callable[[], Awaitable[BaseModel]]) -> dict[
     """Run a step once. Failures are data: the queue stores JSON and never a pickled exception."""
     try:
         return {"result": (await work()).model_dump(mode="json")}
+    except TakenOver:
+        raise
     except InstallationGone as error:
         return {"gone": error.installation_id}
     except LimitedUntil as error:
@@ -116,6 +131,20 @@ async def _attempt(name: str, work: Callable[[], Awaitable[BaseModel]]) -> dict[
     except Exception as error:
         logger.exception("%s failed", name)
         return {"failure": f"{type(error).__name__}: {error}"}
+
+
+def _owner_of(job_id: str) -> str | None:
+    """Return the token of the execution that a job belongs to, None where it waits for one.
+
+    The library hands it to no one, and checks it itself at every record that it writes.
+
+    Raises:
+        Unavailable: where the database does not answer.
+    """
+    try:
+        return _get_dbos_instance()._sys_db.get_workflow_owner(job_id)
+    except sa.exc.SQLAlchemyError as problem:
+        raise Unavailable(f"the database does not say whose job {job_id} is") from problem
 
 
 _handlers: list[Handler] = []
@@ -143,6 +172,10 @@ async def _handle(intent: dict[str, Any]) -> str:
             if overtaken:
                 return "left to a later job"
         return await _handlers[-1].handle(job_id, known, DurableSteps())
+    except TakenOver as reason:
+        logger.warning("%s", reason)
+        # The library's own word for it: this execution leaves no record.
+        raise error.DBOSWorkflowConflictIDError(job_id) from reason
     except PutOff as reason:
         logger.warning("job %s is %s", job_id, reason)
         again = intent if reason.instead is None else reason.instead.model_dump(mode="json")
