@@ -48,7 +48,8 @@ from typing import Any
 from engine.memory.tensors.facade import Namespace, lookup
 from engine.memory.tensors.machine import Machine
 from engine.memory.tensors.nn.module import Module
-from engine.memory.tensors.optim.optimizers import BITSANDBYTES, Adafactor, Lion
+from engine.memory.tensors.optim.eight_bit import BITSANDBYTES
+from engine.memory.tensors.optim.optimizers import Adafactor, Lion
 from engine.memory.tensors.storage import Device, Size, Storage, TensorError
 from engine.memory.tensors.tensor import Parameter, Tensor, UnknownFloat, UnknownInt
 from hardware_catalog.allocator import Allocator, CapacityError
