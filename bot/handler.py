@@ -174,6 +174,8 @@ class JobHandler:
             text = answers.unknown_command(intent.command, closest(intent.command), await HELP.run(call))
         else:
             text = await command.run(call)
+        if intent.others:
+            text = f"{text}\n\n{answers.others_left(intent.others)}"
         return _Answer(text=text)
 
     async def _reply(self, intent: CommandIntent, answer: str) -> Done:

@@ -21,6 +21,7 @@ from hardware_catalog.models import GIB, MIB, Gpu, Instance, MibRange
 from hardware_catalog.names import (
     AmbiguousGPU,
     GpuRequest,
+    NoDevices,
     UnknownGPU,
     find_gpu,
     gpu_of_size,
@@ -45,6 +46,7 @@ __all__ = [
     "GpuRequest",
     "Instance",
     "MibRange",
+    "NoDevices",
     "Rental",
     "UnknownGPU",
     "all_gpus",

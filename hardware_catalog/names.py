@@ -73,11 +73,13 @@ _SIZE_ALONE = re.compile(r"(\d+)\s*gi?b(?:\s+(?:gpu|card|vram))?")
 # Schedulers and Kubernetes write a slice behind the device or its resource: `a100_3g.20gb`, `nvidia.com/mig-1g.18gb`.
 _SLICE = re.compile(r"(?P<parent>.*?)(?:[/\s_-]*mig)?[\s_-]*(?P<profile>\d+g\.\d+gb)")
 _SCHEDULER = re.compile(r"^\s*(?:gres[:/])?gpu:(?=[a-z])", re.IGNORECASE)
-_NO_OTHER_NAME = re.compile(r"(?:sxm\d?|pcie|nvl|oam|ada|\d+gb)*")
+_NO_OTHER_NAME = re.compile(r"(?:sxm\d?|pcie|nvl|oam|ada|[1-9]\d*gb)*")
 """What stands behind a name and makes it no other: a form, a generation, a size."""
 _SIZE_LAST = re.compile(r"-\d+gb$")
-_COUNT_BEFORE = re.compile(r"^\s*(\d{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
-_COUNT_AFTER = re.compile(r"\s*[:x×]\s*(\d{1,3})\s*$", re.IGNORECASE)
+_COUNT_BEFORE = re.compile(r"^\s*([0-9]{1,3})\s*[x×]\s*(?=[a-z])", re.IGNORECASE)
+_COUNT_AFTER = re.compile(r"\s*[:x×]\s*([0-9]{1,3})\s*$", re.IGNORECASE)
+_ANY_COUNT = re.compile(r"^\d+[x×](?=[a-z])")
+"""A number in front that is none of devices, such as one of six digits: the name behind it can still be told."""
 _NOISE = re.compile(r"nvidia|tesla|geforce|generation|graphics|accelerator|instinct|\bamd\b|radeon", re.IGNORECASE)
 
 
@@ -98,6 +100,15 @@ class AmbiguousGPU(UnknownGPU):
         LookupError.__init__(
             self, f"{name!r} is the name of {len(suggestions)} devices; write which: {', '.join(suggestions)}"
         )
+        self.name = name
+        self.suggestions = suggestions
+
+
+class NoDevices(UnknownGPU):
+    """None of a device is asked for; `suggestions` say how one is."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+        LookupError.__init__(self, f"{name!r} asks for no device at all; a number is 1 or more")
         self.name = name
         self.suggestions = suggestions
 
@@ -173,7 +184,8 @@ def names_no_gpu(name: str) -> bool:
 def parse_gpu(name: str) -> GpuRequest:
     """The device and count that a person means by `name`.
 
-    Raises UnknownGPU with the closest names when nothing fits, and AmbiguousGPU for a name of several devices.
+    Raises UnknownGPU with the closest names when nothing fits, AmbiguousGPU for a name of several devices, and
+    NoDevices where the number of them is 0.
     """
     text = name.strip().lower()
     if not text:
@@ -204,10 +216,16 @@ def parse_gpu(name: str) -> GpuRequest:
     if gpu_id is None and sized is not None:
         gpu_id = _smallest_of(float(sized.group(1)))
         if gpu_id is None and 1 <= int(sized.group(1)) <= LARGEST_GB:
-            return GpuRequest(_of_size(int(sized.group(1))), max(1, count))
+            return _request(name, _of_size(int(sized.group(1))), count)
     if gpu_id is None or gpu_id not in _by_id():
-        raise UnknownGPU(name, _closest(compact))
-    return GpuRequest(_by_id()[gpu_id], max(1, count))
+        raise UnknownGPU(name, _closest(_ANY_COUNT.sub("", compact)))
+    return _request(name, _by_id()[gpu_id], count)
+
+
+def _request(name: str, gpu: Gpu, count: int) -> GpuRequest:
+    if count < 1:
+        raise NoDevices(name, (gpu.id, f"8x{gpu.id}"))
+    return GpuRequest(gpu, count)
 
 
 def _slice_named(text: str) -> str | None:

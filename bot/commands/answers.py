@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from bot.commands.folding import folded_page
 from engine.findings import ByteRange, EstimateReport, Target
+from engine.memory.overrides import WrongOverride
 from engine.presentation.markdown import code_span, escape, prose, table
 from engine.presentation.memory import VERDICT_WORDS, savings_table, show_bytes, show_range, show_rent
 from engine.settings import LoadedSettings, Settings, show_value
+from hardware_catalog import AmbiguousGPU, NoDevices, UnknownGPU
 
 MOST_ROWS = 30
 MOST_NOTES = 8
 LONGEST_PAGE = 20_000
 LONGEST_WORD = 60
+_EXAMPLES = {
+    "precision": "amp-bf16",
+    "sharding": "fsdp",
+    "gradient_checkpointing": "on",
+    "optimizer": "adamw",
+    "attention": "sdpa",
+    "quantization": "nf4",
+    "offload": "cpu",
+}
 
 CLOSED = "This pull request is not open, so there is nothing to review."
 GPUS_NEEDED = "Name the GPUs to compare, such as `compare t4 a100 8xh100`."
@@ -54,30 +65,97 @@ def reviewing(check_name: str, head_sha: str) -> str:
     return f"{head_sha[:7]} is being reviewed. The result will be in the check **{prose(check_name)}**."
 
 
-def unknown_gpu(name: str, close: Sequence[str]) -> str:
-    """Answer a command that names a GPU which the catalogue does not have."""
-    hint = f" Close to it: {', '.join(f'`{other}`' for other in close)}." if close else ""
-    return f"{_quoted(name)} is no GPU of the catalogue.{hint}"
+def no_word(error: UnknownGPU) -> str:
+    """Answer a command with a word that is no GPU, or not one."""
+    close = _codes(error.suggestions)
+    if isinstance(error, NoDevices):
+        return f"{_quoted(error.name)} asks for no device at all. A number is 1 or more, as in {close}."
+    if isinstance(error, AmbiguousGPU):
+        return f"{_quoted(error.name)} is the name of several devices. Write which: {close}."
+    hint = f" Close to it: {close}." if close else " `gpus` lists what there is."
+    return f"{_quoted(error.name)} is no GPU of the catalogue.{hint}"
+
+
+def readings(taken: Mapping[str, tuple[str, Sequence[str]]]) -> str:
+    """Say how names were read that devices of several sizes have; empty where there are none."""
+    lines = [
+        f"- {_quoted(word)} is read as {_codes([meant])}; of other sizes there are {_codes(others)}."
+        for word, (meant, others) in taken.items()
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def gpu_table(rows: Sequence[tuple[str, str, int]]) -> str:
-    """Answer `gpus`: id, name and usable bytes."""
-    shown = [(code_span(row[0], table=True), prose(row[1]), show_bytes(row[2])) for row in rows[:MOST_ROWS]]
+    """Answer `gpus` with words: id, name and usable bytes."""
     more = (
-        f"\n\nAnd {len(rows) - MOST_ROWS} more; a word after `gpus` narrows it down." if len(rows) > MOST_ROWS else ""
+        f"\n\nAnd {len(rows) - MOST_ROWS} more; further words after `gpus` narrow it down."
+        if len(rows) > MOST_ROWS
+        else ""
     )
-    return table(("GPU", "name", "usable by one process"), shown, right=(2,)) + more
+    return _gpu_rows(rows[:MOST_ROWS]) + more
 
 
-def wrong_setting(message: str) -> str:
-    """Answer an estimate with a setting that does not exist."""
-    sentence = prose(message[:1].upper() + message[1:])
-    return sentence if sentence.endswith("?") else f"{sentence}."
+def rented_gpus(rows: Sequence[tuple[str, str, int]], all_: int) -> str:
+    """Answer `gpus` alone: what clouds rent out."""
+    return f"{_gpu_rows(rows)}\n\nThese are for rent. Of all {all_}, words after `gpus` find the others."
 
 
-def no_script(path: str) -> str:
+def _gpu_rows(rows: Sequence[tuple[str, str, int]]) -> str:
+    shown = [(code_span(row[0], table=True), prose(row[1]), show_bytes(row[2])) for row in rows]
+    return table(("GPU", "name", "usable by one process"), shown, right=(2,))
+
+
+def wrong_setting(error: WrongOverride) -> str:
+    """Answer an estimate with a setting, or a value of one, that does not exist."""
+    close = f" Did you mean {_codes(error.close, ' or ')}?" if error.close else ""
+    if error.value is not None:
+        return f"{_quoted(error.key)} takes {escape(error.possible)}, not {_quoted(error.value)}.{close}"
+    return (
+        f"There is no setting {_quoted(error.key)}.{close or f' There are: {_codes(error.possible.split(chr(44)))}.'}"
+    )
+
+
+def no_key(word: str, keys: Sequence[str]) -> str:
+    """Answer a `=` with no setting before it."""
+    return f"{_quoted(word)} names no setting. There are: {_codes(keys)}."
+
+
+def value_needed(word: str, key: str) -> str:
+    """Answer a setting without a value."""
+    example = {"gpu": "a100"}.get(key, _EXAMPLES.get(key, "8"))
+    return f"{_quoted(word)} needs a value, as in `{key}={example}`."
+
+
+def given_twice(key: str, first: str, second: str) -> str:
+    """Answer an estimate that gives a setting two values."""
+    return f"{_quoted(key)} is given twice: {_quoted(first)} and {_quoted(second)}."
+
+
+def different_counts(counts: Sequence[int]) -> str:
+    """Answer an estimate for different numbers of devices."""
+    numbers = " and ".join(str(count) for count in counts)
+    return (
+        f"One estimate is for one number of devices, and these ask for {numbers}. "
+        "`compare` with the same words sets them side by side."
+    )
+
+
+def contradicting_counts(count: int, world_size: str) -> str:
+    """Answer an estimate whose words name two numbers of devices."""
+    return (
+        f"The GPU asks for {count} devices and {_quoted(f'world_size={world_size}')} for another number. Leave out one."
+    )
+
+
+def several_scripts(paths: Sequence[str]) -> str:
+    """Answer an estimate of several scripts."""
+    return f"One estimate is of one script, and these are several: {_codes(paths)}."
+
+
+def no_script(path: str, close: Sequence[str] = ()) -> str:
     """Answer a command that names a script which is not there."""
-    return f"{_quoted(path)} is no file of this pull request's head."
+    hint = f" Close to it: {_codes(close)}." if close else ""
+    return f"{_quoted(path)} is no file that can be read at this pull request's head.{hint}"
 
 
 def estimate_broken(reason: str) -> str:
@@ -187,6 +265,22 @@ def _script(script: str | None) -> str:
     return code_span(script) if script else "the training script"
 
 
+def another_gpu_needed(name: str) -> str:
+    """Answer a comparison of one GPU."""
+    return f"To compare takes two GPUs or more. For {_quoted(name)} alone there is {_quoted(f'estimate {name}')}."
+
+
+def too_many_gpus(given: int, most: int) -> str:
+    """Answer a comparison of more GPUs than a table holds."""
+    return f"Compare at most {most} GPUs at a time; these are {given}."
+
+
+def others_left(number: int) -> str:
+    """Say that a comment held more than the command that is answered."""
+    verb = "was" if number == 1 else "were"
+    return f"One command a comment: {number} more {verb} not carried out."
+
+
 def too_many_counts(most: int) -> str:
     """Answer a comparison that would take too many estimates."""
     return f"Compare at most {most} different numbers of devices at a time."
@@ -194,29 +288,30 @@ def too_many_counts(most: int) -> str:
 
 def rule_needed(command: str, names: Sequence[str]) -> str:
     """Answer a command that needs a rule and got none."""
-    return f"Name a rule, such as `{command} {names[0]}`. All rules: {', '.join(f'`{name}`' for name in names)}."
+    return f"Name a rule, such as `{command} {names[0]}`.\n\n{_all_rules(names)}"
 
 
-def unknown_rule(word: str, names: Sequence[str]) -> str:
+def unknown_rule(word: str, close: Sequence[str], names: Sequence[str]) -> str:
     """Answer a command about a rule that does not exist."""
-    close = get_close_matches(word.lower(), names, n=3)
-    hint = (
-        f"Close to it: {', '.join(f'`{name}`' for name in close)}"
-        if close
-        else "All rules: " + ", ".join(f"`{name}`" for name in names)
-    )
-    return f"{_quoted(word)} is no rule. {hint}."
+    hint = f" Close to it: {_codes(close)}." if close else ""
+    return f"{_quoted(word)} is no rule.{hint}\n\n{_all_rules(names)}"
+
+
+def _all_rules(names: Sequence[str]) -> str:
+    return f"<details><summary>All {len(names)} rules</summary>\n\n{_codes(names)}\n\n</details>"
 
 
 def rule_page(code: str, name: str, severity: str, page: str) -> str:
-    """Answer `explain` with the rule's own page; the heading in it is lowered under ours."""
-    text = page if len(page) <= LONGEST_PAGE else page[:LONGEST_PAGE].rpartition("\n\n")[0]
-    return f"**{name}** ({code}, {severity})\n\n{text}"
+    """Answer `explain` with the rule's own page: what is to know stands open, its examples are folded."""
+    return f"**{name}** ({code}, {severity})\n\n{folded_page(page, LONGEST_PAGE)}"
 
 
-def ignored_rule(code: str) -> str:
-    """Answer `ignore` of a rule."""
-    return f"Findings of {code} are ignored on this pull request from now on; `unignore {code}` takes it back."
+def ignored_rules(codes: Sequence[str]) -> str:
+    """Answer `ignore` of rules."""
+    named = " and ".join(codes)
+    return (
+        f"Findings of {named} are ignored on this pull request from now on; `unignore {' '.join(codes)}` takes it back."
+    )
 
 
 def ignored_finding(code: str) -> str:
@@ -255,6 +350,11 @@ def configuration(loaded: LoadedSettings, base_ref: str) -> str:
     defaults = table(("setting", "default"), untouched)
     parts.append(f"<details><summary>{len(untouched)} settings at their defaults</summary>\n\n{defaults}\n\n</details>")
     return "\n\n".join(parts)
+
+
+def _codes(words: Sequence[str], between: str = ", ") -> str:
+    """Return words of the catalogue's or of a repository as code."""
+    return between.join(code_span(word.strip()) for word in words)
 
 
 def _quoted(text: str) -> str:

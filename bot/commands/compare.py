@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bot.commands import answers
 from bot.commands.answers import Candidate
+from bot.commands.asked import Asked, Misunderstood
 from bot.commands.command import Call, SlashCommand
-from bot.commands.estimate import Asked
 from bot.review.analysis import AnalysisBroken
 from bot.review.exchange import Estimate
-from hardware_catalog import UnknownGPU, usable_bytes
+from hardware_catalog import usable_bytes
 
 MOST_GPUS = 8
 MOST_COUNTS = 3
@@ -19,20 +19,17 @@ async def run(call: Call) -> str:
     """Estimate the head once for each number of devices named, and set the GPUs side by side."""
     try:
         asked = Asked.of(call.intent.arguments)
-    except UnknownGPU as error:
-        return answers.unknown_gpu(error.name, error.suggestions)
-    except ValueError as error:
-        return answers.wrong_setting(str(error))
-    requests = tuple(dict.fromkeys(asked.gpus))[:MOST_GPUS]
-    counts = tuple(dict.fromkeys(request.count for request in requests))
-    if not requests:
-        return answers.GPUS_NEEDED
-    if len(counts) > MOST_COUNTS:
-        return answers.too_many_counts(MOST_COUNTS)
-    change = await call.pipeline.change_of(call.repository, call.intent.number)
-    if asked.script is not None and asked.script not in change.sides.head:
-        return answers.no_script(asked.script)
-    settings = asked.chosen(change.configuration.settings)
+        requests, counts = asked.gpus, asked.counts
+        if len(requests) < 2:
+            return answers.another_gpu_needed(asked.named[0].word) if requests else answers.GPUS_NEEDED
+        if len(requests) > MOST_GPUS:
+            return answers.too_many_gpus(len(requests), MOST_GPUS)
+        if len(counts) > MOST_COUNTS:
+            return answers.too_many_counts(MOST_COUNTS)
+        change = await call.pipeline.change_of(call.repository, call.intent.number)
+        settings = asked.chosen(change.configuration.settings, change.sides.head)
+    except Misunderstood as misunderstood:
+        return str(misunderstood)
     found: dict[int, Estimate] = {}
     try:
         for count in counts:
@@ -45,7 +42,7 @@ async def run(call: Call) -> str:
         Candidate(request.gpu.id, request.count, usable_bytes(request.gpu), found[request.count].report)
         for request in requests
     ]
-    return answers.comparison(rows, found[counts[0]].script)
+    return answers.comparison(rows, found[counts[0]].script) + answers.readings(asked.readings())
 
 
 command = SlashCommand(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
+from bot.commands.naming_rules import close_rules, first_rule
 from engine.rules import registry
 
 
@@ -12,10 +13,9 @@ async def run(call: Call) -> str:
     words = call.intent.arguments
     if not words:
         return answers.rule_needed("explain", [rule.name for rule in registry()])
-    wanted = words[0].lower()
-    rule = next((rule for rule in registry() if wanted in (rule.code.lower(), rule.name)), None)
+    rule, _ = first_rule(words)
     if rule is None:
-        return answers.unknown_rule(words[0], [rule.name for rule in registry()])
+        return answers.unknown_rule(words[0], close_rules(words[0]), [rule.name for rule in registry()])
     return answers.rule_page(rule.code, rule.name, rule.severity, rule.page)
 
 

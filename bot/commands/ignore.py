@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot import markers
 from bot.commands import answers
 from bot.commands.command import Call, SlashCommand
+from bot.commands.naming_rules import close_rules, leading_rules
 from bot.github.repository import is_own
 from bot.storage.remembered import Dismissal
 from engine.rules import registry
@@ -21,37 +23,37 @@ class _Finding:
 
 
 async def ignore(call: Call) -> str:
-    """Remember a dismissal: of the thread's finding where the command stands in one, of a whole rule elsewhere."""
-    words = call.intent.arguments
+    """Remember a dismissal: of the thread's finding where the command stands in one, of whole rules elsewhere."""
     finding = await _thread_finding(call)
-    rule = _rule_code(words[0]) if words else None
-    if finding is not None and rule in (None, finding.rule):
-        subject, reason = finding.fingerprint, words if rule is None else words[1:]
-        told = answers.ignored_finding(finding.rule)
-    elif rule is not None:
-        subject, reason, told = rule, words[1:], answers.ignored_rule(rule)
-    elif words:
-        return answers.unknown_rule(words[0], [rule.name for rule in registry()])
+    rules, reason = leading_rules(call.intent.arguments)
+    codes = [rule.code for rule in rules]
+    if finding is not None and codes in ([], [finding.rule]):
+        subjects, told = [finding.fingerprint], answers.ignored_finding(finding.rule)
+        codes = [finding.rule]
+    elif codes:
+        subjects, told = codes, answers.ignored_rules(codes)
     else:
-        return answers.rule_needed("ignore", [rule.name for rule in registry()])
-    dismissal = Dismissal(subject=subject, means="command", login=call.intent.login, reason=" ".join(reason))
-    await call.pipeline.remembered.dismiss(call.intent.repository, call.intent.number, [dismissal])
-    call.suppressed(rule or (finding.rule if finding else ""), "command")
+        return _no_rule("ignore", reason)
+    dismissals = [
+        Dismissal(subject=subject, means="command", login=call.intent.login, reason=" ".join(reason))
+        for subject in subjects
+    ]
+    await call.pipeline.remembered.dismiss(call.intent.repository, call.intent.number, dismissals)
+    for code in codes:
+        call.suppressed(code, "command")
     await call.review_again()
     return told
 
 
 async def unignore(call: Call) -> str:
-    """Forget the dismissal of the thread's finding, of a rule, or of everything."""
-    words = call.intent.arguments
+    """Forget the dismissal of the thread's finding, of rules, or of everything."""
     finding = await _thread_finding(call)
-    rule = _rule_code(words[0]) if words else None
-    if words and rule is None:
-        return answers.unknown_rule(words[0], [rule.name for rule in registry()])
-    subjects: list[str] | None = None
-    if rule is not None:
-        subjects = [rule]
-    if finding is not None and rule in (None, finding.rule):
+    rules, rest = leading_rules(call.intent.arguments)
+    codes = [rule.code for rule in rules]
+    if rest and not codes:
+        return _no_rule("unignore", rest)
+    subjects: list[str] | None = codes or None
+    if finding is not None and codes in ([], [finding.rule]):
         subjects = [*(subjects or ()), finding.fingerprint]
     remembered = call.pipeline.remembered
     number = await remembered.restore(call.intent.repository, call.intent.number, subjects)
@@ -72,18 +74,20 @@ async def _thread_finding(call: Call) -> _Finding | None:
     return None
 
 
-def _rule_code(word: str) -> str | None:
-    wanted = word.strip(",:").lower()
-    return next((rule.code for rule in registry() if wanted in (rule.code.lower(), rule.name)), None)
+def _no_rule(command: str, words: Sequence[str]) -> str:
+    names = [rule.name for rule in registry()]
+    return (
+        answers.unknown_rule(words[0], close_rules(words[0]), names) if words else answers.rule_needed(command, names)
+    )
 
 
 ignore_command = SlashCommand(
     "ignore",
-    "/preflight ignore [RULE] [REASON]",
+    "/preflight ignore [RULE ...] [REASON]",
     "ignores a rule on this pull request or, in a thread, its finding",
     ignore,
     who="write",
 )
 unignore_command = SlashCommand(
-    "unignore", "/preflight unignore [RULE]", "takes that back, for all without a rule", unignore, who="write"
+    "unignore", "/preflight unignore [RULE ...]", "takes that back, for all without a rule", unignore, who="write"
 )

@@ -46,5 +46,6 @@ async def accept_command(
         is_author=author is not None and author.id == person.id,
         command=command.name,
         arguments=command.arguments,
+        others=command.others,
     )
     await desk.accept(event.delivery_id, intent)

@@ -68,6 +68,8 @@ class CommandIntent(_Intent):
     """Whether the person opened the pull request."""
     command: str
     arguments: tuple[str, ...] = ()
+    others: int = 0
+    """Further commands of the comment, which are not carried out."""
 
     @property
     def partition(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -23,20 +23,39 @@ SEEN_IN_THE_RUN = ("batch_size", "precision", "optimizer", "gradient_checkpointi
 """Settings of which the run itself shows whether they were followed."""
 
 
+LARGEST_NUMBER = 1_000_000_000
+"""No batch, sequence or world comes near; what is larger is a slip of the hand, and costs only time to follow."""
+
+
+class WrongOverride(ValueError):
+    """A key or a value that is none: what is possible instead, and what is close to what was written."""
+
+    def __init__(self, key: str, value: str | None, possible: str, close: Sequence[str] = ()) -> None:
+        """`value` is None where it is the key that does not exist."""
+        self.key, self.value, self.possible, self.close = key, value, possible, tuple(close)
+        if value is not None:
+            text = f"{key} takes {possible}, not {value!r}"
+        else:
+            text = f"no setting {key!r}" + ("" if close else f": {possible}")
+        super().__init__(f"{text}; did you mean {' or '.join(close)}?" if close else text)
+
+
 def checked(overrides: Mapping[str, str]) -> dict[str, str]:
-    """The overrides as they are taken. Raises ValueError, with what is possible, for a key or a value that is none."""
+    """The overrides as they are taken. Raises WrongOverride for a key or a value that is none."""
     taken = {key: value.lower() if key in CHOICES else value for key, value in overrides.items()}
     for key, value in taken.items():
         if key not in KEYS:
-            close = get_close_matches(key, KEYS, n=1)
-            raise ValueError(
-                f"no setting {key!r}" + (f"; did you mean {close[0]}?" if close else f": {', '.join(KEYS)}")
-            )
-        if key in WHOLE_NUMBERS and not (value.isascii() and value.isdigit() and int(value) > 0):
-            raise ValueError(f"{key} takes a whole number from 1 up, not {value!r}")
+            raise WrongOverride(key, None, ", ".join(KEYS), get_close_matches(key, KEYS, n=1))
+        if key in WHOLE_NUMBERS and not _counts(value):
+            raise WrongOverride(key, value, f"a whole number from 1 to {LARGEST_NUMBER:,}")
         if key in CHOICES and value not in CHOICES[key]:
-            raise ValueError(f"{key} takes {', '.join(CHOICES[key])}, not {value!r}")
+            raise WrongOverride(key, value, ", ".join(CHOICES[key]), get_close_matches(value, CHOICES[key], n=2))
     return taken
+
+
+def _counts(value: str) -> bool:
+    digits = value.isascii() and value.isdigit() and len(value.lstrip("0")) <= len(str(LARGEST_NUMBER))
+    return digits and 1 <= int(value) <= LARGEST_NUMBER
 
 
 def _same(seen: Any, asked: str) -> bool:
@@ -59,4 +78,4 @@ def shown(settings: Mapping[str, Setting], overrides: Mapping[str, str]) -> tupl
     return merged, notes
 
 
-__all__ = ["KEYS", "checked", "shown"]
+__all__ = ["KEYS", "WrongOverride", "checked", "shown"]

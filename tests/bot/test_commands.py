@@ -6,13 +6,13 @@ import pytest
 
 from bot.commands import answers
 from bot.commands.answers import Candidate
-from bot.commands.estimate import gpus_named
+from bot.commands.asked import Misunderstood, gpus_named
 from bot.commands.parsing import Command, find_command
 from bot.jobs.intents import CommandIntent, MergeGroupIntent, RerunIntent, ReviewIntent
 from bot.standin import Comment, PullRequest
 from engine.findings import Breakdown, ByteRange, EstimateReport, Memory, Saving, Setting, Target
 from engine.rules import registry
-from hardware_catalog import GIB, UnknownGPU
+from hardware_catalog import GIB
 from tests.bot.conftest import BUGGY, TRAIN, Bench
 
 
@@ -44,7 +44,7 @@ def test_a_gpu_may_have_spaces_in_its_name() -> None:
     assert [request.gpu.id for request in gpus_named(("rtx", "4090"))] == ["rtx-4090"]
     assert [request.count for request in gpus_named(("a100,", "8xh100"))] == [1, 8]
     assert gpus_named(()) == ()
-    with pytest.raises(UnknownGPU):
+    with pytest.raises(Misunderstood, match="`toaster` is no GPU"):
         gpus_named(("a100", "toaster"))
 
 
@@ -163,7 +163,8 @@ async def test_check_orders_a_review_and_answers_at_once(bench: Bench) -> None:
 async def test_explain_shows_the_page_of_a_rule(bench: Bench) -> None:
     pull = bench.open({"train.py": BUGGY})
     await ask(bench, pull, "/preflight explain pf101")
-    assert registry()[0].page[:200] in bench.github.comments[-1].body
+    answer = bench.github.comments[-1].body
+    assert "#### What it finds\n\n" + registry()[0].page.split("## What it finds")[1].split("##")[0].strip() in answer
 
     await ask(bench, pull, "/preflight explain retaned-graph")
     assert "`retained-graph`" in bench.github.comments[-1].body
@@ -264,7 +265,7 @@ async def test_estimate_takes_settings_and_names_those_that_do_not_exist(bench: 
     assert bench.analyst.estimated[-1][1] == {"world_size": "8", "batch_size": "8", "precision": "amp-bf16"}
 
     await ask(bench, pull, "/preflight estimate batchsize=8")
-    assert bench.github.comments[-1].body.endswith("did you mean batch\\_size?")
+    assert bench.github.comments[-1].body.endswith("Did you mean `batch_size`?")
 
 
 async def test_estimate_takes_the_script_and_cloud_instances_by_name(bench: Bench) -> None:

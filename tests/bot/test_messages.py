@@ -10,6 +10,8 @@ import pytest
 from bot import messages
 from bot.commands import answers
 from engine.findings import Breakdown, ByteRange, EstimateReport, FailedFile, Memory, Saving
+from engine.memory.overrides import WrongOverride
+from hardware_catalog import AmbiguousGPU, NoDevices, UnknownGPU
 from tests.bot.rendered import tokens
 
 HOSTILE = [
@@ -46,9 +48,20 @@ SAYINGS: dict[str, Callable[[str], str | None]] = {
         {text: text},
     ),
     "estimate broken": answers.estimate_broken,
-    "unknown gpu": lambda text: answers.unknown_gpu(text, ()),
+    "unknown gpu": lambda text: answers.no_word(UnknownGPU(text, ())),
+    "ambiguous gpu": lambda text: answers.no_word(AmbiguousGPU(text, ("a", "b"))),
+    "no gpu at all": lambda text: answers.no_word(NoDevices(text, ("a",))),
+    "wrong key": lambda text: answers.wrong_setting(WrongOverride(text, None, "a, b")),
+    "wrong value": lambda text: answers.wrong_setting(WrongOverride("precision", text, "a, b", ("a",))),
+    "no key": lambda text: answers.no_key(text, ("batch_size",)),
+    "no value": lambda text: answers.value_needed(text, "batch_size"),
+    "given twice": lambda text: answers.given_twice("batch_size", text, "8"),
+    "several scripts": lambda text: answers.several_scripts((text, "b.py")),
+    "no script": lambda text: answers.no_script(text, (text,)),
+    "one gpu": answers.another_gpu_needed,
+    "reading": lambda text: answers.readings({text: ("a100", ("a",))}),
     "unknown command": lambda text: answers.unknown_command(text, None, ""),
-    "unknown rule": lambda text: answers.unknown_rule(text, ()),
+    "unknown rule": lambda text: answers.unknown_rule(text, (), ()).partition("<details>")[0],
 }
 
 
