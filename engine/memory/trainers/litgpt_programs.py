@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine import architectures
-from engine.memory.trainers.programs import MOST_MICRO_BATCHES, optimizer_lines
 from engine.memory.trainers.recipes import Recipe
+from engine.memory.trainers.stepping import MOST_MICRO_BATCHES, optimizer_lines
 
 PLAIN: Mapping[str, Any] = {
     "norm": "rms",

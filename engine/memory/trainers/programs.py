@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.memory.trainers.diffusion_programs import amused_program, cogvideox_program, images_program
+from engine.memory.trainers.litgpt_programs import litgpt_program
 from engine.memory.trainers.recipes import Recipe
+from engine.memory.trainers.stepping import MOST_MICRO_BATCHES, optimizer_lines
 
-MOST_MICRO_BATCHES = 3
-"""Micro-batches of a step that a loop plays: from the third on each repeats the second."""
 ROWS = 4096
 """Rows of the data set that stands for the trainer's own."""
 LADDER = (0.4, 0.7, 0.55, 0.9, 1.0)
@@ -260,44 +261,8 @@ def _loss(recipe: Recipe) -> list[str]:
     ]
 
 
-_OPTIMIZERS: Mapping[str, tuple[str, str]] = {
-    "adamw_torch": ("torch.optim.AdamW", ""),
-    "adamw_torch_fused": ("torch.optim.AdamW", ", fused=True"),
-    "adam": ("torch.optim.Adam", ""),
-    "sgd": ("torch.optim.SGD", ""),
-    "sgd_momentum": ("torch.optim.SGD", ", momentum=0.9"),
-    "adamw_bnb_8bit": ("bitsandbytes.optim.AdamW8bit", ""),
-    "adamw_torch_8bit": ("torchao.optim.AdamW8bit", ""),
-    "adamw_torch_4bit": ("torchao.optim.AdamW4bit", ""),
-    "paged_adamw_8bit": ("bitsandbytes.optim.PagedAdamW8bit", ""),
-    "paged_adamw_32bit": ("bitsandbytes.optim.PagedAdamW32bit", ""),
-    "adafactor": ("transformers.Adafactor", ""),
-}
-"""Constructor and further arguments by transformers' name."""
-
-
-def optimizer_lines(recipe: Recipe) -> list[str]:
-    """The optimizer of the trained parameters, or one a parameter that steps in backward."""
-    name, further = _OPTIMIZERS.get(recipe.optimizer, _OPTIMIZERS["adamw_torch"])
-    lines = [f"import {name.rpartition('.')[0]}", "trained = [p for p in model.parameters() if p.requires_grad]"]
-    if not recipe.step_in_backward:
-        return [*lines, f"optimizer = {name}(trained, lr=1e-4{further})"]
-    return [
-        *lines,
-        f"optimizers = {{p: {name}([p], lr=1e-4{further}) for p in trained}}",
-        "def step_now(parameter):",
-        "    optimizers[parameter].step()",
-        "    optimizers[parameter].zero_grad()",
-        "for parameter in trained:",
-        "    parameter.register_post_accumulate_grad_hook(step_now)",
-    ]
-
-
 def program(recipe: Recipe, kind: str) -> str:
     """The text of a recipe's program."""
-    from engine.memory.trainers.diffusion_programs import amused_program, cogvideox_program, images_program
-    from engine.memory.trainers.litgpt_programs import litgpt_program
-
     if recipe.structure:
         return litgpt_program(recipe)
     makers = {
