@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from engine.rules.facts.distributed import sharded_by_framework
 from engine.rules.facts.identity import same
 from engine.rules.rule import Draft, rule
-from engine.trace import Context, Step, Trace, Value
+from engine.trace import Context, Place, Step, Trace, Value
 from engine.trace.events import Forward
 
 
 @rule("PF305", "inference-mode-with-fsdp", "error", "A sharded model runs under inference_mode")
 def check(trace: Trace) -> Iterator[Draft]:
+    said: set[Place] = set()
     for forward in trace.of(Forward):
         context = forward.context("inference_mode")
         if context is None or not any(_sharded(trace, option, context) for option in forward.module.options()):
             continue
+        if context.place in said:
+            continue
+        said.add(context.place)
         yield Draft(
-            forward.place,
-            "FSDP gathers its parameters in this pass, and under `inference_mode` they become inference tensors "
-            "that later "
-            "training passes can not use. Use `torch.no_grad()`.",
-            (Step(context.place, "inference_mode"),),
+            context.place.start,
+            "FSDP gathers its parameters in the passes under this `inference_mode`, and they become inference tensors "
+            "that later training passes can not use. Use `torch.no_grad()`.",
+            (Step(forward.place, "the sharded model runs under it"),),
         )
 
 

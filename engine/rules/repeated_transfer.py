@@ -138,11 +138,11 @@ def _goes_on(transfer: Transfer, forwards: list[Forward]) -> bool:
     value = transfer.value
     if value.role in _NOT_TENSORS or value.is_constant or transfer.value.device:
         return False
-    return any(
-        f.index > transfer.index
-        and any(same(value, part) for i in (*f.inputs, *f.keywords.values()) for part in i.options())
-        for f in forwards
-    )
+    later = [f for f in forwards if f.index > transfer.index]
+    if any(same(value, part) for f in later for i in (*f.inputs, *f.keywords.values()) for part in i.options()):
+        return True
+    # An entry of a batch that is unpacked into the call goes on with the others.
+    return value.op == "data-element" and any(value.member_of is f.keywords.get("**", value) for f in later)
 
 
 def _outside(value: Value, loop: Loop) -> bool:

@@ -120,7 +120,8 @@ def _in_batches(argument: Value) -> bool:
 
 
 def _few_steps(step: SchedulerStep, name: str) -> Iterator[Draft]:
-    """A drop by half or more after a handful of steps, and a step in each batch of each epoch."""
+    """A drop by half or more after a handful of steps, or milestones that are all reached by the number of epochs, and
+    a step in each batch of each epoch."""
     batch = next((loop for loop in reversed(step.loops) if loop.innermost_training), None)
     if name not in ("StepLR", "MultiStepLR") or batch is None or step.loops.index(batch) == 0:
         return
@@ -129,16 +130,27 @@ def _few_steps(step: SchedulerStep, name: str) -> Iterator[Draft]:
     counts = [part.constant for part in (argument, *argument.elements())] if argument is not None else []
     numbers = [count for count in counts if isinstance(count, int)]
     drop = gamma.constant if gamma is not None else 0.1
-    if not numbers or max(numbers) > _HANDFUL or not isinstance(drop, int | float) or drop > 0.5:
-        return
     epochs = step.loops[step.loops.index(batch) - 1]
+    passes = _passes(epochs) or 0
+    few = bool(numbers) and max(numbers) <= (max(_HANDFUL, passes) if name == "MultiStepLR" else _HANDFUL)
+    if not few or not isinstance(drop, int | float) or drop > 0.5:
+        return
     yield Draft(
         step.place,
         f"This {name} is stepped in each batch and multiplies the learning rate by {drop} after {numbers[0]} of them: "
-        "within one epoch it is practically zero. Step it once per epoch.",
+        "within a few epochs it is practically zero. Step it once per epoch.",
         (Step(built.place, "built here"), Step(epochs.place, "the epochs")),
         fix=once_per_epoch(step, batch),
     )
+
+
+def _passes(loop: Loop) -> int | None:
+    """How often a loop runs, or would with the defaults of its function's parameters."""
+    if loop.count is not None or loop.kind != "range" or loop.iterates is None:
+        return loop.count
+    bounds = [part.default or part for part in loop.iterates.parents]
+    stop = bounds[0 if len(bounds) == 1 else 1].constant if bounds else None
+    return stop if isinstance(stop, int) else None
 
 
 def _once_per_epoch(step: SchedulerStep) -> Iterator[Draft]:

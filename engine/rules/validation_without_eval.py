@@ -10,6 +10,7 @@ from engine.rules.facts.evaluation import (
     forwards_by_place,
     inputs_want_gradients,
     only_read,
+    scored_as_a_whole,
     trains_nothing,
 )
 from engine.rules.facts.identity import same
@@ -45,6 +46,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
             continue
         yield from [draft for forward in forwards for draft in _read_only(trace, forward)][:1]
+        yield from [draft for forward in forwards for draft in _as_a_whole(trace, forward)][:1]
         for forward in forwards:
             loop = evaluation_loop(forward)
             if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not _used(trace, forward):
@@ -135,6 +137,22 @@ def _read_only(trace: Trace, forward: Forward) -> Iterator[Draft]:
         "This loop evaluates the model in training mode: dropout stays active and batch norm uses and updates batch "
         "statistics, so the figures are off. No `eval()` was found on this path.",
         (Step(forward.place, "the forward pass"), Step(trained.place, "the same model is trained here")),
+    )
+
+
+def _as_a_whole(trace: Trace, forward: Forward) -> Iterator[Draft]:
+    """A test on one graph or one tensor of data, between the steps that train on it."""
+    if not _differs(forward):
+        return
+    figure, trained = scored_as_a_whole(trace, forward), _trained(trace, forward)
+    if figure is None or trained is None:
+        return
+    evidence = [Step(forward.mode_set_at, "put into training mode here")] if forward.mode_set_at else []
+    yield Draft(
+        forward.place,
+        "This evaluation pass runs the model in training mode: dropout stays active and batch norm uses and updates "
+        "batch statistics, so the figures are off. No `eval()` was found on this path.",
+        (*evidence, Step(trained.place, "the same model is trained here"), Step(figure, "a figure is read here")),
     )
 
 

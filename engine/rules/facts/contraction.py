@@ -35,10 +35,30 @@ def contracted_differently(calls: Sequence[FunctionCall], activation: Activation
             found = _einsum(call, activation)
             if found is not None:
                 return call.place, *found
+        elif name in ("bmm", "baddbmm") and (summed := _summed_of_two(call, activation.output)) is not None:
+            # Weights of two dimensions, one of which a third was put before or behind.
+            if activation.dim is not None and activation.dim % 2 != summed:
+                return call.place, f"while the product below sums over dimension {summed}", summed
         elif name in _PRODUCTS and _derived(call.arguments[0], activation.output):
             rows = (0, -2, _row_dimension(activation.input))
             if activation.dim is not None and activation.dim in rows:
                 return call.place, "while the product below sums over the last one", -1
+    return None
+
+
+def _summed_of_two(call: FunctionCall, weights: Value) -> int | None:
+    """Which of two dimensions of `weights` a batched product sums over, where they became its operand by one unsqueeze.
+
+    Both operands of `bmm` have three dimensions: the left one is summed over its last, the right one over its middle.
+    """
+    operands = call.arguments[1:3] if _last(call.name) == "baddbmm" else call.arguments[:2]
+    for operand, summed in zip(operands, (2, 1), strict=False):
+        added = operand.keyword("dim", "0") if operand.op == "unsqueeze" and operand.parents else None
+        if added is None or not isinstance(added.constant, int) or not -3 <= added.constant < 3:
+            continue
+        new = added.constant % 3
+        if _derived(operand.parents[0], weights, _KEEPS_RANK) and new != summed:
+            return summed - (new < summed)
     return None
 
 
@@ -125,17 +145,18 @@ def _einsum(call: FunctionCall, activation: Activation) -> tuple[str, int] | Non
     return None
 
 
-_KEEPS_DIMENSIONS = frozenset({"view", "reshape", "to", "float", "half", "type_as", "contiguous", "dropout"})
+_KEEPS_RANK = frozenset({"to", "float", "half", "type_as", "contiguous", "dropout"})
+_KEEPS_ORDER = _KEEPS_RANK | {"view", "reshape"}
 
 
-def _derived(value: Value, source: Value) -> bool:
+def _derived(value: Value, source: Value, through: frozenset[str] = _KEEPS_ORDER) -> bool:
     """Whether a value is the source itself, reshaped at most, on some path."""
     if len(value.options()) > 1:
-        return any(_derived(option, source) for option in value.options())
+        return any(_derived(option, source, through) for option in value.options())
     for _ in range(8):
         if value is source:
             return True
-        keeps = value.op in _KEEPS_DIMENSIONS or (
+        keeps = value.op in through or (
             value.op == "call" and value.callee is not None and "Dropout" in value.callee.made_by
         )
         if not keeps or not value.parents:

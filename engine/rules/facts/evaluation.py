@@ -13,6 +13,7 @@ from engine.trace.events import (
     Event,
     Forward,
     FunctionCall,
+    LossCall,
     MethodCall,
     ModeChange,
     OptimizerStep,
@@ -115,6 +116,42 @@ def only_read(trace: Trace, forward: Forward, cut: bool = False) -> bool:
 
 _READS = frozenset({"item", "tolist", "numpy", "data", "float", "int", "cpu"})
 _COMPUTES = ("torch.", "numpy.")
+
+
+def _taken_from(value: Value) -> Value:
+    """What an attribute, an entry or a moved tensor was taken from."""
+    for _ in range(8):
+        if value.op not in ("attribute", "getitem", "to", "cuda") or not value.parents:
+            break
+        value = value.parents[0]
+    return value
+
+
+def scored_as_a_whole(trace: Trace, forward: Forward) -> Place | None:
+    """Where a figure of the result is read, of a pass over the same data in each turn of the loop that trains: the
+    share of hits, or a loss. That is a test on one graph, or on data that is one tensor."""
+    given = [*forward.inputs, *forward.keywords.values()]
+    if forward.grad is not False or not forward.loops or not forward.loops[-1].trains:
+        return None
+    if any(loop in _taken_from(value).loops for value in given for loop in forward.loops):
+        return None
+    if any(outer.place in forward.stack for outer in trace.family(forward, Forward)):
+        # A layer's own pass.
+        return None
+    made = {id(part) for part in results(forward)}
+    figures = {
+        id(call.output)
+        for call in trace.after(forward, LossCall)
+        if call.input is not None and any(id(part) in made for part in call.input.ancestors(limit=80))
+    }
+    for event in trace.after(forward, DeviceSync):
+        if event.how not in _READS or event.value is None or event.loops[: len(forward.loops)] != forward.loops:
+            continue
+        made_from = list(event.value.ancestors(limit=120))
+        hits = any(part.op == "compare" for part in made_from) and any(part.op == "argmax" for part in made_from)
+        if any(id(part) in figures for part in made_from) or (hits and any(id(part) in made for part in made_from)):
+            return event.place
+    return None
 
 
 def frozen(module: Value) -> bool:
