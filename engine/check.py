@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.affected import ImportGraph
@@ -295,13 +295,39 @@ def _traced(
                 return [], {root: f"could not be followed: {type(problem).__name__}: {problem}" for root in roots}
         else:
             drafts, problems = _run(rules, trace)
-            return drafts, {**trace.failed, **problems}
+            return drafts + _presumed(project, roots, rules, trace, drafts), {**trace.failed, **problems}
     drafts, problems = [], {}
     for root in roots:
         some, failed = _traced(project, [root], rules)
         drafts += some
         problems.update(failed)
     return drafts, problems
+
+
+def _presumed(
+    project: Project, roots: Sequence[str], rules: Sequence[Rule], trace: Trace, said: Sequence[tuple[Rule, Draft]]
+) -> list[tuple[Rule, Draft]]:
+    """What the rules say besides where a function's model is taken to be the only one that its file defines and nothing
+    builds: a guess, so notes without fixes, which say what was guessed."""
+    from engine.interpreter import trace_project
+    from engine.trace import Step
+
+    known = {(rule.code, draft.place.path, draft.place.line) for rule, draft in said}
+    added: list[tuple[Rule, Draft]] = []
+    for path, guesses in trace.presumable.items():
+        if path not in roots:
+            continue
+        steps = tuple(
+            Step(place, f"taken to be an object of `{name}`: nothing in the files that were read builds one")
+            for place, name in guesses.items()
+        )
+        drafts, _ = _run(rules, trace_project(project, [path], guesses))
+        added += [
+            (rule, replace(draft, severity="note", fix=None, evidence=(*draft.evidence, *steps)))
+            for rule, draft in drafts
+            if draft.place.path == path and (rule.code, path, draft.place.line) not in known
+        ]
+    return added
 
 
 def _run(rules: Sequence[Rule], trace: Trace) -> tuple[list[tuple[Rule, Draft]], dict[str, str]]:

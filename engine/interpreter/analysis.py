@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 
 from engine.frameworks.torch_core import PARAMETERLESS
@@ -12,6 +12,7 @@ from engine.interpreter.classes import FAMILY_ROLES
 from engine.interpreter.finishing import finish
 from engine.interpreter.loading import Loading
 from engine.interpreter.machine import FILE_BUDGET, ROOT_BUDGET, BudgetSpent
+from engine.interpreter.presuming import presumable
 from engine.interpreter.state import Frame
 from engine.project import Project, UnreadableFile
 from engine.trace import events
@@ -63,8 +64,10 @@ class _Turn(Enum):
 class Interpreter(Loading):
     """Runs the analysis of one project."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, presumed: Mapping[Place, str] | None = None) -> None:
         super().__init__(project)
+        #: Parameters (by place) that are taken to be objects of a class of their file.
+        self.presumed = presumed or {}
         self.bypasses = {}
         self.functions = []
         self.loading = set()
@@ -89,6 +92,8 @@ class Interpreter(Loading):
             self.load_module(path)
         self._run_roots(frozenset(paths))
         finish(self.trace, self.created_values)
+        if not self.presumed:
+            self.trace.presumable = presumable(self.trace, frozenset(self._called_names()))
         return self.trace
 
     # ---- roots ---------------------------------------------------------------------------------------------------
@@ -327,7 +332,7 @@ class Interpreter(Loading):
             defaults = dict(zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False))
             defaults.update({a: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
             for parameter in (*names[start:], *spec.kwonlyargs):
-                value = self._annotated_value(parameter)
+                value = self._presumed_value(parameter) or self._annotated_value(parameter)
                 default = defaults.get(parameter)
                 if default is not None:
                     value.default = self.evaluate(default)
@@ -348,6 +353,12 @@ class Interpreter(Loading):
                 frame.env[spec.kwarg.arg] = options
         finally:
             self.frames.pop()
+
+    def _presumed_value(self, parameter: ast.arg) -> Value | None:
+        place = self.place(parameter) if self.presumed else None
+        name = self.presumed.get(place) if place is not None else None
+        cls = next((c for c in self.trace.classes if c.name == name and place and c.path == place.path), None)
+        return self._shared_instance(cls) if cls is not None else None
 
     def _annotated_value(self, parameter: ast.arg) -> Value:
         value = self.make(parameter, "parameter-of-function", name=parameter.arg)
@@ -411,8 +422,12 @@ def member_node(cls: ClassValue) -> ast.AST:
     return cls.node if cls.node is not None else ast.Pass()
 
 
-def trace_project(project: Project, paths: Iterable[str] | None = None) -> Trace:
+def trace_project(
+    project: Project, paths: Iterable[str] | None = None, presumed: Mapping[Place, str] | None = None
+) -> Trace:
     """The trace of these files (all Python files and notebooks without `paths`) and of what they import.
+
+    `presumed`: parameters that are taken to be objects of a class of their file, for a reading that may only suggest.
 
     Never raises for what a file holds: files that can not be read are named in `trace.failed`.
     """
@@ -420,7 +435,7 @@ def trace_project(project: Project, paths: Iterable[str] | None = None) -> Trace
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
-        return Interpreter(project).run(chosen)
+        return Interpreter(project, presumed).run(chosen)
     finally:
         sys.setrecursionlimit(limit)
 

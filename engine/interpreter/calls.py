@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.frameworks.torch_core import ACTIVATION_CLASSES, ACTIVATION_KINDS, LOSS_CLASSES, RECURRENT
+from engine.frameworks.torchvision import classifier_head
 from engine.interpreter.functions import Functions
 from engine.interpreter.state import join_values
 from engine.trace import events
@@ -147,6 +148,19 @@ class Calls(Functions):
                 result.shape = arguments[0].shape
                 if last in ("Dropout", "Identity"):
                     result.kind, result.dim = arguments[0].kind, arguments[0].dim
+        head = classifier_head(module.made_by)
+        return self._through_head(module, head, result, node) if head is not None else result
+
+    def _through_head(self, module: Value, head: str, result: Value, node: ast.AST) -> Value:
+        """What a model of a zoo returns, by its last layers: its own, which are linear, or those that replace them."""
+        result.role = result.role or "tensor"
+        replaced = module.attributes.get(head)
+        if replaced is None:
+            result.kind = "logits"
+        elif replaced.role == "module" and len(replaced.options()) == 1:
+            return self._as_result(module, self._compute_quietly(replaced, result, node), node)
+        elif [part.made_by for part in replaced.attributes.values()] == ["torch.nn.Linear"]:
+            result.kind = "logits"
         return result
 
     def _forward_of_class(

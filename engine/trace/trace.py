@@ -38,6 +38,8 @@ class Trace:
     truncated: set[str] = field(default_factory=set)
     #: Where each function that was played is defined, by its file and qualified name.
     functions: dict[tuple[str, str], Place] = field(default_factory=dict)
+    #: By file: parameters that are called as modules, and the class that each may well be an object of.
+    presumable: dict[str, dict[Place, str]] = field(default_factory=dict)
     _by_type: dict[type, list[Event]] | None = field(default=None, repr=False)
     _by_loop: dict[int, list[Event]] | None = field(default=None, repr=False)
     _by_family: dict[int, dict[type, list[Event]]] | None = field(default=None, repr=False)
