@@ -1,8 +1,13 @@
-"""Finding what was missed: GitHub never sends a failed delivery again by itself."""
+"""Finding what was missed: GitHub never sends a failed delivery again by itself.
+
+A round costs an installation a request for each hundred of its repositories, a point of GraphQL for each fifty, and
+little for each pull request that moved, however many repositories there are.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -10,10 +15,11 @@ import gidgethub
 
 from bot.clock import Clock
 from bot.events import EVENTS
+from bot.github.activity import PULLS_OF_EACH, REPOSITORIES_PER_QUERY, Moved, checked, moved
 from bot.github.connection import GitHub
 from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.identity import RepositoryKey
-from bot.github.models import Delivery, InstallationObject, PullRequest, RepositoryObject
+from bot.github.models import Delivery, InstallationObject, RepositoryObject
 from bot.jobs.intents import Intent, ReviewIntent
 
 logger = logging.getLogger(__name__)
@@ -23,9 +29,15 @@ DELIVERY_AGE = timedelta(days=3)
 PULL_AGE = timedelta(days=3)
 """How far back the round at the start looks."""
 HOURLY_PULL_AGE = timedelta(hours=6)
-"""How far back the later rounds look: each pull request costs a request, and the rounds before have seen the older."""
+"""How far back the later rounds look: the rounds before have seen the older."""
 MOST_REVIEWS = 50
 """Reviews that one round may ask for, so that a long outage does not end in a burst."""
+MOST_LISTS = 500
+"""Repositories of one installation that one round lists by themselves, where a query does not show all that moved: a
+tenth of the least that GitHub allows in an hour."""
+HOUR_SECONDS = 3600.0
+UNANSWERED = (gidgethub.GitHubException, Unavailable)
+"""A query that does not come through, or that an older server does not know."""
 
 
 class Store(Protocol):
@@ -85,28 +97,89 @@ class Reconciler:
         return asked
 
     async def _installation(self, installation: InstallationObject, most: int, pull_age: timedelta) -> int:
+        repositories = await self._github.repositories(installation.id)
+        # Where a round does not come to the end, the next one begins elsewhere.
+        begin = int(self._clock.now() // HOUR_SECONDS) * MOST_LISTS % max(1, len(repositories))
+        repositories = repositories[begin:] + repositories[:begin]
+        lists = _Lists(self._github, installation.id, MOST_LISTS)
         asked = 0
-        for about in await self._github.repositories(installation.id):
-            if asked >= most:
-                break
-            key = _key(installation.id, about)
-            repository = self._github.looked_at(installation.id, key.owner, key.name)
-            for pull in await repository.open_pulls():
-                if asked >= most or not self._is_ours(pull, installation, pull_age):
-                    continue
-                if await repository.check_runs(pull.head.sha, self._check_name, self._github.app_id):
-                    continue
-                await self._store.accept(*_missed(key, pull))
-                asked += 1
+        for start in range(0, len(repositories), REPOSITORIES_PER_QUERY):
+            batch = repositories[start : start + REPOSITORIES_PER_QUERY]
+            for about, pull in await self._unchecked(installation, batch, lists, pull_age):
+                if asked >= most:
+                    return asked
+                key = _key(installation.id, about)
+                repository = self._github.looked_at(installation.id, key.owner, key.name)
+                # What many were asked for at once is no proof.
+                if not await repository.check_runs(pull.head_sha, self._check_name, self._github.app_id):
+                    await self._store.accept(*_missed(key, pull))
+                    asked += 1
         return asked
 
-    def _is_ours(self, pull: PullRequest, installation: InstallationObject, pull_age: timedelta) -> bool:
-        """Tell whether an event about this pull request should have come: those from before the installation wait for
-        their next push."""
-        return pull.created_at > installation.created_at and _moment(pull.updated_at) > self._now() - pull_age
+    async def _unchecked(
+        self,
+        installation: InstallationObject,
+        batch: Sequence[RepositoryObject],
+        lists: _Lists,
+        pull_age: timedelta,
+    ) -> list[tuple[RepositoryObject, Moved]]:
+        """Return the pull requests that changed within `pull_age` and whose head seems to have no check of ours."""
+        oldest = self._now() - pull_age
+        found = await lists.of(batch, oldest)
+        recent = [
+            (about, pull)
+            for about in batch
+            for pull in found.get(about.id, ())
+            # Those from before the installation wait for their next push.
+            if pull.created_at > installation.created_at and _moment(pull.updated_at) > oldest
+        ]
+        if not recent:
+            return []
+        try:
+            done = await checked(
+                self._github.looking(installation.id),
+                [pull for _, pull in recent],
+                self._github.app_id,
+                self._check_name,
+            )
+        except UNANSWERED as error:
+            logger.warning("checks are asked for one by one: %s", error)
+            done = frozenset()
+        return [(about, pull) for about, pull in recent if pull.node_id not in done]
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+class _Lists:
+    """The open pull requests of an installation's repositories, in one round."""
+
+    def __init__(self, github: GitHub, installation_id: int, most: int) -> None:
+        """`most` repositories are listed by themselves; each is a request."""
+        self._github = github
+        self._installation_id = installation_id
+        self._left = most
+
+    async def of(self, batch: Sequence[RepositoryObject], oldest: datetime) -> dict[int, tuple[Moved, ...]]:
+        """Return those of each repository, at least those that changed since `oldest`; a repository for which there is
+        no request left is missing."""
+        try:
+            found = await moved(self._github.looking(self._installation_id), batch)
+        except UNANSWERED as error:
+            logger.warning("repositories are listed one by one: %s", error)
+            found = {}
+        for about in batch:
+            known = found.get(about.id)
+            whole = known is not None and (len(known) < PULLS_OF_EACH or _moment(known[-1].updated_at) <= oldest)
+            if not whole and self._left > 0:
+                self._left -= 1
+                found[about.id] = await self._listed(about)
+        return found
+
+    async def _listed(self, about: RepositoryObject) -> tuple[Moved, ...]:
+        owner, _, name = about.full_name.partition("/")
+        pulls = await self._github.looked_at(self._installation_id, owner, name).open_pulls()
+        return tuple(map(Moved.of, pulls))
 
 
 def _key(installation_id: int, about: RepositoryObject) -> RepositoryKey:
@@ -114,9 +187,9 @@ def _key(installation_id: int, about: RepositoryObject) -> RepositoryKey:
     return RepositoryKey(installation_id=installation_id, repository_id=about.id, owner=owner, name=name)
 
 
-def _missed(key: RepositoryKey, pull: PullRequest) -> tuple[str, ReviewIntent]:
-    intent = ReviewIntent(repository=key, number=pull.number, reason="missed", head_sha=pull.head.sha)
-    return f"missed:{key.repository_id}#{pull.number}:{pull.head.sha}", intent
+def _missed(key: RepositoryKey, pull: Moved) -> tuple[str, ReviewIntent]:
+    intent = ReviewIntent(repository=key, number=pull.number, reason="missed", head_sha=pull.head_sha)
+    return f"missed:{key.repository_id}#{pull.number}:{pull.head_sha}", intent
 
 
 def _moment(text: str) -> datetime:

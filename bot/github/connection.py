@@ -93,9 +93,13 @@ class GitHub:
         client = self.client(Scope(key.installation_id, repository_id=key.repository_id))
         return Repository(client, owner or key.owner, name or key.name)
 
+    def looking(self, installation_id: int) -> Client:
+        """Return the client that looks through all of an installation's repositories, and writes nothing."""
+        return self.client(Scope(installation_id))
+
     def looked_at(self, installation_id: int, owner: str, name: str) -> Repository:
         """Return a repository of which nothing but pull requests and check runs is read: one token does for all."""
-        return Repository(self.client(Scope(installation_id)), owner, name)
+        return Repository(self.looking(installation_id), owner, name)
 
     def forget(self, installation_id: int) -> None:
         """Drop what is kept for an installation that is gone, or that covers other repositories now."""

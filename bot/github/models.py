@@ -32,6 +32,7 @@ class RepositoryObject(GitHubObject):
     id: int
     name: str
     full_name: str
+    node_id: str = ""
     html_url: str = ""
     default_branch: str = "main"
     owner: Account = Account()
@@ -54,6 +55,7 @@ class Label(GitHubObject):
 class PullRequest(GitHubObject):
     """A pull request's state."""
 
+    node_id: str = ""
     number: int
     state: str = "open"
     draft: bool | None = False

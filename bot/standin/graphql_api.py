@@ -119,7 +119,25 @@ class Root:
             "isPrivate": repository.private,
             "object": git_object,
             "pullRequest": pull_request,
+            "pullRequests": lambda info, **given: self.pull_requests(repository, info, **given),
         }
+
+    def pull_requests(
+        self,
+        repository: Repository,
+        info: Any,
+        states: Sequence[str] | None = None,
+        orderBy: Json | None = None,
+        **page: Any,
+    ) -> Json:
+        self.require("pull_requests")
+        rows = [pull for pull in self.github.pulls if pull.repository is repository]
+        rows = [pull for pull in rows if states is None or self.state(pull) in states]
+        if orderBy is not None:
+            moment = "opened_at" if orderBy["field"] == "CREATED_AT" else "updated_at"
+            rows.sort(key=lambda pull: float(getattr(pull, moment)), reverse=orderBy["direction"] == "DESC")
+        connection: Json = self.connection(rows, self.pull)(info, **page)
+        return connection
 
     def git_object(self, repository: Repository, expression: str) -> Json | None:
         """``REV:path``, a revision or an object id; None where nothing stands, as GitHub answers."""
@@ -133,11 +151,34 @@ class Root:
                 kind, sha, _ = git.read(expression)
         except (UnknownRevision, Refused):
             return None
-        return self.object_fields(git, kind, sha, path)
+        return self.commit(repository, sha) if kind == "commit" else self.object_fields(git, kind, sha, path)
+
+    def commit(self, repository: Repository, sha: str) -> Json:
+        def check_suites(info: Any, filterBy: Json | None = None, **page: Any) -> Json:
+            self.require("checks")
+            wanted = filterBy or {}
+            runs = [run for run in self.github.checks if run.repository is repository and run.head_sha == sha]
+            if "appId" in wanted:
+                ours = wanted["appId"] == self.github.app.id
+                runs = [run for run in runs if ours and not run.by_other]
+            if "checkName" in wanted:
+                runs = [run for run in runs if run.name == wanted["checkName"]]
+            ids = sorted({run.suite.id for run in runs})
+            connection: Json = self.connection(ids, self.check_suite)(info, **page)
+            return connection
+
+        return {
+            "__typename": "Commit",
+            "id": f"C_{sha}",
+            "oid": sha,
+            "message": repository.git.commit(sha).message,
+            "checkSuites": check_suites,
+        }
+
+    def check_suite(self, suite: int) -> Json:
+        return {"__typename": "CheckSuite", "id": f"CS_{suite}", "databaseId": suite}
 
     def object_fields(self, git: GitFolder, kind: str, sha: str, path: str = "") -> Json:
-        if kind == "commit":
-            return {"__typename": "Commit", "id": f"C_{sha}", "oid": sha, "message": git.commit(sha).message}
         if kind == "tree":
             entries = [
                 {
@@ -172,6 +213,15 @@ class Root:
     def pull(self, pull: PullRequest) -> Json:
         github = self.github
         tops = [entry for entry in github.review_comments if entry.pull is pull and entry.in_reply_to is None]
+
+        def commits(info: Any, **page: Any) -> Json:
+            found = pull.repository.git.commits_between(pull.base_sha, pull.head_sha)
+            connection: Json = self.connection([each.sha for each in found], of_pull)(info, **page)
+            return connection
+
+        def of_pull(sha: str) -> Json:
+            return {"__typename": "PullRequestCommit", "id": f"PRC_{sha}", "commit": self.commit(pull.repository, sha)}
+
         return {
             "__typename": "PullRequest",
             "id": pull.node_id,
@@ -179,17 +229,23 @@ class Root:
             "number": pull.number,
             "title": pull.title,
             "body": pull.body,
-            "state": "MERGED" if pull.merged else pull.state.upper(),
+            "state": self.state(pull),
             "isDraft": pull.draft,
             "headRefOid": pull.head_sha,
             "headRefName": pull.head,
             "baseRefOid": pull.base_sha,
             "baseRefName": pull.base,
+            "createdAt": stamp(pull.opened_at),
+            "updatedAt": stamp(pull.updated_at),
+            "commits": commits,
             "author": self.actor(pull.author),
             "comments": self.connection([row for row in github.comments if row.pull is pull], self.comment),
             "reviews": self.connection([row for row in github.reviews if row.pull is pull], self.review),
             "reviewThreads": self.connection(tops, self.thread),
         }
+
+    def state(self, pull: PullRequest) -> str:
+        return "MERGED" if pull.merged else pull.state.upper()
 
     def connection(self, rows: Sequence[Any], render: Callable[[Any], Json]) -> Callable[..., Json]:
         """A page of a list; ``first`` or ``last`` must be given and be at most 100."""
@@ -283,6 +339,9 @@ class Root:
     def node(self, node_id: str) -> Json | None:
         """Anything by its node id, as far as this token reaches."""
         github = self.github
+        for repository in github.repositories:
+            if node_id == f"R_{repository.id}" and github.reaches(self.token, repository):
+                return self.repository_fields(repository)
         kinds: list[tuple[Sequence[Any], Callable[[Any], Json]]] = [
             (github.pulls, self.pull),
             (github.comments, self.comment),

@@ -11,7 +11,7 @@ import jinja2
 
 from tests.capacity.assumptions import HOUR, Allowance, Answers, Fleet, Habits
 from tests.capacity.costs import KINDS, Costs, Kind
-from tests.capacity.simulation import Day, Scenario, simulate
+from tests.capacity.simulation import Day, Scenario, list_pages, simulate
 
 PAGE = Path(__file__).parents[2] / "docs" / "capacity.md"
 TEMPLATE = Path(__file__).with_name("page.md.jinja")
@@ -67,7 +67,7 @@ def beyond(scenario: Scenario, costs: Costs) -> bool:
     habits = scenario.habits
     own = scenario.repositories / scenario.installations
     reviews = own * habits.pulls_a_day * habits.pushes * max(habits.hours)
-    asked = reviews * mean(costs, habits, scenario.answers).requests + own
+    asked = reviews * mean(costs, habits, scenario.answers).requests + list_pages(round(own))
     return asked > scenario.allowance.requests(round(own))
 
 

@@ -1,6 +1,7 @@
 """A working day of deliveries, played against workers and GitHub's limits: a simulation of discrete events.
 
-GraphQL has an allowance of its own, of which a review takes a point or two: it never binds first, and is left out.
+GraphQL has an allowance of its own, of which a review takes a point or two, and the reconciler one for fifty
+repositories: it never binds first, and is left out.
 
 A push stores a job. A job takes a slot of a worker, in the lane of its pull request; it reads and begins the check, is
 analysed where the worker has an analysis free, and publishes, each write a second after those before. What GitHub
@@ -17,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
+from bot.github.repository import PAGE
 from bot.jobs.queue import LONGEST_NAP_SECONDS
 from tests.capacity.assumptions import HOUR, Allowance, Answers, Fleet, Habits
 from tests.capacity.costs import Cost, Costs, Kind
@@ -28,8 +30,9 @@ LOOK = Cost(
 """A job that finds its head reviewed reads the pull request and its checks."""
 
 
-READ_AT_ONCE = 50
-"""Repositories that the reconciler is taken to read in one go."""
+def list_pages(repositories: int) -> int:
+    """Return the requests that it takes to list so many repositories."""
+    return -(-repositories // PAGE)
 
 
 @dataclass(frozen=True)
@@ -173,17 +176,16 @@ class Simulation:
         return self._day(every)
 
     def _reconcile(self) -> None:
-        """Have every repository's open pull requests read once an hour, one after the other."""
+        """Have every installation's repositories listed once an hour. What moved in them is asked of GraphQL."""
         own = -(-self._scenario.repositories // self._scenario.installations)
         for installation in self._installations:
             for hour in range(len(self._scenario.habits.hours)):
-                for begun in range(0, own, READ_AT_ONCE):
-                    reads = min(READ_AT_ONCE, own - begun)
-                    moment = hour * HOUR + begun * self._answers.read
-                    self._at(moment, lambda to=installation, reads=reads: self._look_over(to, reads))  # type: ignore[misc]
+                for page in range(list_pages(own)):
+                    moment = hour * HOUR + page * self._answers.read
+                    self._at(moment, lambda to=installation: self._list(to))  # type: ignore[misc]
 
-    def _look_over(self, installation: Installation, reads: int) -> None:
-        installation.ask(self._now, reads=reads, writes=0, content=0)
+    def _list(self, installation: Installation) -> None:
+        installation.ask(self._now, reads=1, writes=0, content=0)
 
     def _day(self, every: list[Pull]) -> Day:
         hours = [int(moment // HOUR) for pull in every for moment in pull.pushed]

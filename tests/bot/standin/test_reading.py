@@ -103,6 +103,34 @@ async def test_blobs_in_one_graphql_query(folder: Folder, pull: PullRequest, cal
     assert blobs["c"] is None and blobs["d"]["text"] is None
 
 
+async def test_what_moved_and_whether_it_has_a_check_in_one_graphql_query(
+    github: StandIn, pull: PullRequest, call: Client
+) -> None:
+    query = """query($ids: [ID!]!, $app: Int!, $name: String!) { nodes(ids: $ids) { ... on Repository {
+      pullRequests(first: 5, states: [OPEN], orderBy: {field: UPDATED_AT, direction: DESC}) { totalCount nodes {
+        number updatedAt commits(last: 1) { nodes { commit {
+          oid checkSuites(first: 1, filterBy: {appId: $app, checkName: $name}) { totalCount }
+        } } }
+      } }
+    } } }"""
+    closed = github.open_pull(pull.repository, base="main", head=pull.head)
+    github.close_pull(closed)
+    await call("POST", "~/check-runs", {"name": "Preflight", "head_sha": pull.head_sha})
+
+    async def suites(app: int, name: str) -> int:
+        node = (await call.graphql(query, ids=[f"R_{pull.repository.id}"], app=app, name=name))["data"]["nodes"][0]
+        assert node["pullRequests"]["totalCount"] == 1
+        (shown,) = node["pullRequests"]["nodes"]
+        assert shown["number"] == pull.number
+        (commit,) = [each["commit"] for each in shown["commits"]["nodes"]]
+        assert commit["oid"] == pull.head_sha
+        return int(commit["checkSuites"]["totalCount"])
+
+    assert await suites(github.app.id, "Preflight") == 1
+    assert await suites(github.app.id, "Another") == 0
+    assert await suites(github.app.id + 1, "Preflight") == 0
+
+
 async def test_the_tarball_is_behind_a_redirect(pull: PullRequest, call: Client) -> None:
     answer = await call("GET", f"~/tarball/{pull.head_sha}")
     assert answer.status == 302
