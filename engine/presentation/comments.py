@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from engine.deletions import Deletion
 from engine.diff import FileDiff, Hunk
-from engine.findings import SEVERITY_ORDER, Annotation, Evidence, Finding, ReviewComment
+from engine.findings import SEVERITY_ORDER, Annotation, Edit, Evidence, Finding, ReviewComment
 from engine.fingerprints import place_order
 from engine.fixes.applying import apply_edits, notebook_after
-from engine.presentation.markdown import clipped, code_span, escape, fenced, prose
+from engine.presentation.markdown import MAX_BODY, clipped, code_span, escape, fenced, prose
 from engine.project import Module, Project, UnreadableFile
 from engine.project.module import split_cell
 
@@ -37,7 +37,13 @@ _MARKS = {"error": "🛑", "warning": "⚠️", "note": "ℹ️"}
 class _Suggestion:
     first: int
     last: int
-    text: str
+    lines: tuple[str, ...]
+    """What stands there instead; none where the lines are taken out."""
+
+    @property
+    def text(self) -> str:
+        """Each line with its end: one blank line is something else than none."""
+        return "".join(f"{line}\n" for line in self.lines)
 
 
 def review_comments(
@@ -109,19 +115,23 @@ def _suggestion(finding: Finding, module: Module, hunk: Hunk, line: int) -> _Sug
     if fix is None or not fix.safe or not fix.edits:
         return None
     first = min(edit.line for edit in fix.edits)
-    # An edit that ends at the start of a line leaves that line as it is.
-    last = max(e.end_line - 1 if e.end_column == 1 and e.end_line > e.line else e.end_line for e in fix.edits)
-    last = min(last, len(module.lines))
+    last = min(max(map(_last_line, fix.edits)), len(module.lines))
     if not hunk.holds(first, last) or last - first >= MAX_SUGGESTION_LINES:
         return None
     if not first - MAX_SUGGESTION_LINES <= line <= last + MAX_SUGGESTION_LINES:
         return None
     after = apply_edits(module.text, fix.edits).split("\n")
     length = last - first + 1 + len(after) - len(module.lines)
-    text = "\n".join(after[first - 1 : first - 1 + length])
-    if text == "\n".join(module.lines[first - 1 : last]):
+    lines = tuple(after[first - 1 : first - 1 + length])
+    if lines == tuple(module.lines[first - 1 : last]):
         return None
-    return _Suggestion(first, last, text if length else "")
+    return _Suggestion(first, last, lines)
+
+
+def _last_line(edit: Edit) -> int:
+    """The last line that an edit changes: not the one at whose start it ends, unless it joins what is before to it."""
+    whole = edit.text.endswith("\n") or (not edit.text and edit.column == 1)
+    return edit.end_line - 1 if edit.end_column == 1 and edit.end_line > edit.line and whole else edit.end_line
 
 
 def _cell_suggestion(finding: Finding, head: Project, hunk: Hunk) -> _Suggestion | None:
@@ -146,7 +156,7 @@ def _cell_suggestion(finding: Finding, head: Project, hunk: Hunk) -> _Suggestion
     last = len(before) - left
     if last - first >= MAX_SUGGESTION_LINES or not hunk.holds(first, last):
         return None
-    return _Suggestion(first, last, "\n".join(after[first - 1 : len(after) - left]))
+    return _Suggestion(first, last, tuple(after[first - 1 : len(after) - left]))
 
 
 def comment_body(finding: Finding, suggestion: str | None) -> str:
@@ -160,7 +170,11 @@ def comment_body(finding: Finding, suggestion: str | None) -> str:
         parts.append(f"{prose(finding.fix.description)}\n\n{fenced(suggestion, 'suggestion')}")
     elif finding.fix is not None:
         parts.append(f"Suggested: {prose(finding.fix.description)}")
-    return clipped("\n\n".join(parts), keep=MARKER.format(finding.fingerprint))
+    body, marker = "\n\n".join(parts), MARKER.format(finding.fingerprint)
+    if suggestion is not None and len(body) + len(marker) + 2 > MAX_BODY:
+        # Half a suggestion would be taken as a whole one.
+        return comment_body(finding, None)
+    return clipped(body, keep=marker)
 
 
 def _step(number: int, evidence: Evidence) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 MAX_NESTING = 900
 """Deepest syntax tree that is handed on. Deeper ones are generated code, and walking them would exhaust the stack."""
 
+_LINE_END = re.compile("\r+\n")
 _PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized"
     r"|leading zeros in decimal integer|inconsistent use of tabs"
@@ -67,7 +68,8 @@ def decode(path: str, data: bytes) -> str:
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise UnreadableFile(path, "contains null bytes", line, malformed=True)
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    # A line that ends in several carriage returns, as bad copies do, is one line, as it is to git.
+    return _LINE_END.sub("\n", text.removeprefix("\ufeff")).replace("\r", "\n")
 
 
 def parse(path: str, text: str) -> ast.Module:
