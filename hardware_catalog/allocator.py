@@ -98,8 +98,8 @@ class Allocator:
         self.capacity = capacity
         self.expandable_segments = expandable_segments
         self.max_split_size = max_split_size
-        self._free: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        self._blocks: tuple[dict[tuple[int, int], Block], dict[tuple[int, int], Block]] = ({}, {})
+        # Free blocks of each pool by size and position, which no two of them share.
+        self._free: tuple[list[tuple[int, int, Block]], list[tuple[int, int, Block]]] = ([], [])
         self._tails: list[Block | None] = [None, None]
         self._next_position = 1 << 40
         self.allocated = 0
@@ -170,15 +170,15 @@ class Allocator:
         size = 512 if number_of_bytes < 512 else (number_of_bytes + 511) & ~511
         pool = 0 if size <= SMALL_REQUEST else 1
         free = self._free[pool]
-        index = bisect_left(free, (size, 0))
+        index = bisect_left(free, (size,))
         block: Block | None = None
         if index < len(free):
-            block = self._blocks[pool][free[index]]
+            block = free[index][2]
             limit = self.max_split_size
             if limit is not None and block.size >= limit and (size < limit or block.size >= size + LARGE_SEGMENT):
                 block = None
             else:
-                del self._blocks[pool][free.pop(index)]
+                del free[index]
                 block.free = False
         if block is None:
             block = self._new_segment(size, pool)
@@ -196,7 +196,8 @@ class Allocator:
                 self._tails[pool] = remainder
             block.following = remainder
             block.size = size
-            self._insert(remainder)
+            remainder.free = True
+            insort(free, (rest, remainder.position, remainder))
         block.category = category
         block.requested = number_of_bytes
         size = block.size
@@ -251,8 +252,7 @@ class Allocator:
         """Return unused whole segments to the device; the bytes returned."""
         returned = 0
         for pool in (0, 1):
-            for key in list(self._free[pool]):
-                block = self._blocks[pool][key]
+            for _, _, block in list(self._free[pool]):
                 if block.previous is None and block.following is None:
                     self._remove(block)
                     if self._tails[pool] is block:
@@ -277,15 +277,11 @@ class Allocator:
 
     def _insert(self, block: Block) -> None:
         block.free = True
-        key = (block.size, block.position)
-        insort(self._free[block.pool], key)
-        self._blocks[block.pool][key] = block
+        insort(self._free[block.pool], (block.size, block.position, block))
 
     def _remove(self, block: Block) -> None:
-        key = (block.size, block.position)
         free = self._free[block.pool]
-        del free[bisect_left(free, key)]
-        del self._blocks[block.pool][key]
+        del free[bisect_left(free, (block.size, block.position))]
         block.free = False
 
     def _reserve(self, size: int) -> None:

@@ -15,6 +15,7 @@ from engine.memory.libraries import library_module
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
 from engine.memory.program.machine import Interpreter
+from engine.memory.splicing.tape import Recorder, Tape
 from engine.memory.tensors import Machine
 from engine.project import UnreadableFile
 
@@ -66,6 +67,10 @@ class Outcome:
     read: tuple[str, ...] = ()
     """Other files of the project that the program read."""
     world_size: int = 1
+    depths: frozenset[int] = frozenset()
+    """How many equal blocks its published models have; empty where the program asks how much memory there is."""
+    tape: Tape | None = None
+    """What it asked of the allocator, of a run with fewer blocks."""
 
     @property
     def complete(self) -> bool:
@@ -89,8 +94,12 @@ def shadow_run(
     seconds: float = 60.0,
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None = None,
     expandable_segments: bool = False,
+    made_with: int | None = None,
 ) -> Outcome:
-    """Interpret `launch` and report its peak. Never raises for what the program does."""
+    """Interpret `launch` and report its peak. Never raises for what the program does.
+
+    With `made_with`, published models are made with so many of their equal blocks, and the outcome has the tape.
+    """
     box: list[Outcome | BaseException] = []
 
     def work() -> None:
@@ -105,6 +114,7 @@ def shadow_run(
                     seconds,
                     fetch_config,
                     expandable_segments,
+                    made_with,
                 )
             )
         except BaseException as problem:
@@ -136,6 +146,7 @@ def _run(
     seconds: float,
     fetch_config: Callable[[str], Mapping[str, Any] | None] | None,
     expandable_segments: bool,
+    made_with: int | None = None,
 ) -> Outcome:
     project = project.with_files(launch.sources)
     ranks = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(launch.world_size)}
@@ -157,6 +168,8 @@ def _run(
     problem: str | None = None
     with Machine(arch=architecture, world_size=launch.world_size, expandable_segments=expandable_segments) as machine:
         interpreter.device = machine
+        if made_with is not None:
+            machine.made_with, machine.allocator = made_with, Recorder()
         watcher = Watcher(interpreter, machine)
         machine.on_step = watcher.on_step
         machine.on_backward = watcher.on_backward
@@ -175,9 +188,10 @@ def _run(
             problem = f"{where}: {type(raised).__name__}: {raised}"
             raised.__traceback__ = None
         peak = machine.allocator.peak()
-        if interpreter.activity.first_step is not None:
+        activity = interpreter.activity
+        if activity.first_step is not None:
             # A program that ends before its steps repeat has no other step than the first.
-            peak = peak.or_higher(interpreter.activity.first_step)
+            peak = peak.or_higher(activity.first_step)
         outcome = Outcome(
             allocated=peak.allocated,
             reserved=peak.reserved,
@@ -187,6 +201,10 @@ def _run(
             problem=problem,
             faults=len(interpreter.faults),
             world_size=machine.world_size,
+            depths=frozenset()
+            if machine.counters_read or activity.first_step is not None
+            else frozenset(machine.depths),
+            tape=machine.allocator.tape if isinstance(machine.allocator, Recorder) else None,
             read=tuple(dict.fromkeys(interpreter.state.get("files read", ()))),
             files=(
                 *tuple(key.removeprefix("file:") for key in interpreter.modules if key.startswith("file:")),

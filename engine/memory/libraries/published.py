@@ -18,12 +18,15 @@ from engine.memory.program.namespaces import Namespace
 from engine.memory.program.scopes import Scope, analyse
 from engine.memory.program.statements import StatementCompiler
 from engine.memory.program.unknown import Unknown
+from engine.memory.tensors import machine as machines
 from engine.memory.tensors import namespace
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
 
 PREFIX = "engine.architectures.models."
+DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+"""What configurations call the number of their equal blocks."""
 
 LOADER_OPTIONS = frozenset(
     [
@@ -126,7 +129,19 @@ def make_config(model_type: str, values: Mapping[str, Any] | None = None) -> Pre
                 inner.__dict__.setdefault(key, fallback)
             value = inner
         setattr(config, name, value)
+    _at_depth(config)
     return config
+
+
+def _at_depth(config: PretrainedConfig) -> None:
+    """Note how many equal blocks a model has, and have it made with fewer in a run that asks for that."""
+    state = machines.current
+    for name in DEPTHS:
+        depth = config.__dict__.get(name)
+        if isinstance(depth, int):
+            state.depths.add(depth)
+            if state.made_with is not None:
+                config.__dict__[name] = state.made_with
 
 
 @cache

@@ -11,11 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.findings import Memory
+from engine.garbage import rarely_collected
 from engine.memory.adjustments import changes_of
 from engine.memory.configuration import find_literal
 from engine.memory.savings.options import Option
 from engine.memory.savings.search import Found, Search
 from engine.memory.shadow import Launch, Outcome, shadow_run
+from engine.memory.splicing.plays import Spliced
 
 if TYPE_CHECKING:
     from engine.memory.program.machine import Interpreter
@@ -38,7 +40,8 @@ def rank_savings(
     """The savings of each option that applies to `run`, the best for its cost first. Takes about `seconds` of
     processor time at most."""
     play = player(project, launch, run, first, overrides, seconds=seconds, fetch_config=fetch_config)
-    return Search(run, memory, devices, first, play, seconds=seconds).go()
+    with rarely_collected():
+        return Search(run, memory, devices, first, play, seconds=seconds).go()
 
 
 def player(
@@ -58,6 +61,27 @@ def player(
     """
     seen = run.observations
 
+    def played(
+        asked: Mapping[str, str],
+        adjust: Callable[[Interpreter], None] | None,
+        made_with: int | None = None,
+        *,
+        expandable: bool = False,
+    ) -> Outcome:
+        return shadow_run(
+            project,
+            launch,
+            architecture=first.kernels,
+            overrides=asked,
+            adjust=adjust,
+            seconds=seconds,
+            fetch_config=fetch_config,
+            expandable_segments=expandable,
+            made_with=made_with,
+        )
+
+    spliced = Spliced(run, overrides, played) if watch is None else None
+
     def play(option: Option) -> Outcome | None:
         literals = _half_batch(project, run) if "half-batch" in option.changes else {}
         if literals is None:
@@ -69,16 +93,10 @@ def player(
             asked["attention"] = "sdpa"
         if "half-sequence" in option.changes:
             asked["sequence_length"] = str((seen.sequence_length or 0) // 2)
-        outcome = shadow_run(
-            project,
-            launch,
-            architecture=first.kernels,
-            overrides=asked,
-            adjust=_adjustment(option.changes, literals, watch),
-            seconds=seconds,
-            fetch_config=fetch_config,
-            expandable_segments="expandable-segments" in option.changes,
-        )
+        adjust = _adjustment(option.changes, literals, watch)
+        outcome = spliced.outcome(option.changes, asked, adjust) if spliced is not None else None
+        if outcome is None:
+            outcome = played(asked, adjust, expandable="expandable-segments" in option.changes)
         if not _took_effect(option, run, outcome):
             return None
         return _accumulating(outcome) if "half-batch" in option.changes else outcome

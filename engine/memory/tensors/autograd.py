@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from itertools import count
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -283,11 +284,13 @@ def run(
     state.autocast = None
     state.in_backward = True
     state.phase = "backward"
+    # Leaves have one sequence number: of those that are ready the first to become so comes first.
     ready: list[tuple[int, int, Node]] = []
+    turn = count()
     try:
         for node in root_nodes:
             if waiting.get(node, 0) == 0:
-                heappush(ready, (-node.sequence, id(node), node))
+                heappush(ready, (-node.sequence, next(turn), node))
         while ready:
             node = heappop(ready)[2]
             buffer = buffers.pop(node)
@@ -339,7 +342,7 @@ def run(
                     gradient = None
                     waiting[following] -= 1
                     if waiting[following] == 0:
-                        heappush(ready, (-following.sequence, id(following), following))
+                        heappush(ready, (-following.sequence, next(turn), following))
             del gradients_in
     finally:
         state.grad_enabled, state.in_backward = outer_grad, outer_backward

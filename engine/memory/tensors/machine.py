@@ -66,6 +66,11 @@ class Machine:
         # What `fully_shard` has sharded so far.
         self.open_sharding: Any = None
         self.sdpa_used: set[str] = set()
+        # How many equal blocks the published models of the program have, and how many they are made with where not all.
+        self.depths: set[int] = set()
+        self.made_with: int | None = None
+        # Whether the program has asked how much memory there is or was taken.
+        self.counters_read = False
         # torch adds gradients that meet at a branch in place where it holds the only reference.
         self.inplace_accumulation = False
         self._phase = "load"

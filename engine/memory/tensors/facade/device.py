@@ -14,7 +14,13 @@ from engine.memory.tensors import (
 from engine.memory.tensors.facade.inert import Flag, Inert, Namespace, always, namespace_of, nothing
 from engine.memory.tensors.facade.processes import _custom
 from engine.memory.tensors.tensor import new
-from hardware_catalog.allocator import CapacityError
+from hardware_catalog.allocator import Allocator, CapacityError
+
+
+def _counters() -> Allocator:
+    """What the program's own questions about memory are answered from."""
+    machine.current.counters_read = True
+    return machine.current.allocator
 
 
 class _DeviceProperties:
@@ -23,7 +29,7 @@ class _DeviceProperties:
 
     @property
     def total_memory(self) -> int:
-        return machine.current.allocator.capacity or 80 << 30
+        return _counters().capacity or 80 << 30
 
     @property
     def major(self) -> int:
@@ -36,20 +42,20 @@ class _DeviceProperties:
 
 def cuda() -> Namespace:
     stats = {
-        "memory_allocated": lambda *a, **k: machine.current.allocator.allocated,
-        "max_memory_allocated": lambda *a, **k: machine.current.allocator.peak_allocated,
-        "memory_reserved": lambda *a, **k: machine.current.allocator.reserved,
-        "max_memory_reserved": lambda *a, **k: machine.current.allocator.peak_reserved,
-        "memory_cached": lambda *a, **k: machine.current.allocator.reserved,
+        "memory_allocated": lambda *a, **k: _counters().allocated,
+        "max_memory_allocated": lambda *a, **k: _counters().peak_allocated,
+        "memory_reserved": lambda *a, **k: _counters().reserved,
+        "max_memory_reserved": lambda *a, **k: _counters().peak_reserved,
+        "memory_cached": lambda *a, **k: _counters().reserved,
         "empty_cache": lambda: machine.current.allocator.empty_cache() and None,
         "memory_summary": always(""),
         "memory_stats": lambda *a, **k: {
-            "allocated_bytes.all.peak": machine.current.allocator.peak_allocated,
-            "allocated_bytes.all.current": machine.current.allocator.allocated,
+            "allocated_bytes.all.peak": _counters().peak_allocated,
+            "allocated_bytes.all.current": _counters().allocated,
         },
         "mem_get_info": lambda *a, **k: (
-            (machine.current.allocator.capacity or 80 << 30) - machine.current.allocator.reserved,
-            machine.current.allocator.capacity or 80 << 30,
+            (_counters().capacity or 80 << 30) - _counters().reserved,
+            _counters().capacity or 80 << 30,
         ),
     }
     amp = namespace_of(
