@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,10 @@ class CannotRehearse(Exception):
     """Why a model, an optimizer or a batch cannot be played without data."""
 
 
+MOST_DESCRIBED = 4
+"""Parts of a batch that a message names."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """A tensor that a batch would hold: its sizes and dtype (the model's own where none is given).
@@ -51,6 +55,8 @@ class Shape:
     dtype: torch.dtype | None
 
     def __init__(self, *sizes: int, dtype: torch.dtype | None = None) -> None:
+        if any(size < 0 for size in sizes):
+            raise ValueError(f"a tensor has no negative sizes: {', '.join(map(str, sizes))}")
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "dtype", dtype)
 
@@ -117,7 +123,7 @@ class Copies:
             with _FakeCopies(self.tensor):
                 return copy.deepcopy(value, self._memo)
         except Exception as problem:
-            raise CannotRehearse(f"{type(value).__name__} cannot be copied: {_first_line(problem)}") from problem
+            raise CannotRehearse(f"{type(value).__name__} cannot be copied: {first_line(problem)}") from problem
 
     # --------------------------------------------------------------------------------------------- models
 
@@ -261,7 +267,24 @@ class Copies:
         return self.any(batch)
 
 
-def _first_line(problem: BaseException) -> str:
+def described(batch: Any) -> str:
+    """What a batch holds, in a few words: `float32 [8, 16]`, `{images: float32 [8, 3], 2 more}`."""
+    if isinstance(batch, torch.Tensor):
+        return f"{str(batch.dtype).removeprefix('torch.')} {list(batch.shape)}"
+    if isinstance(batch, Mapping):
+        parts = [f"{name}: {described(value)}" for name, value in [*batch.items()][:MOST_DESCRIBED]]
+        return f"{{{', '.join([*parts, *_more(batch)])}}}"
+    if isinstance(batch, (list, tuple)):
+        return f"[{', '.join([*map(described, batch[:MOST_DESCRIBED]), *_more(batch)])}]"
+    return "None" if batch is None else type(batch).__name__
+
+
+def _more(batch: Sized) -> list[str]:
+    return [f"{len(batch) - MOST_DESCRIBED} more"] if len(batch) > MOST_DESCRIBED else []
+
+
+def first_line(problem: BaseException) -> str:
+    """The first line of what it says, else its kind."""
     return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 

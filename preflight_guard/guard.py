@@ -6,6 +6,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from types import TracebackType
 from typing import Any, Literal
 
@@ -88,6 +89,12 @@ class VRAMGuard:
             raise ValueError("on_risk and on_problem take raise, warn or ignore")
         if accumulation_steps < 1:
             raise ValueError("accumulation_steps counts the batches of one step: 1 or more")
+        if device_bytes is not None and (not isinstance(device_bytes, Real) or device_bytes <= 0):
+            raise ValueError(f"device_bytes is a number of bytes, not {device_bytes!r}")
+        if autocast is not None and not isinstance(autocast, torch.dtype):
+            raise TypeError(f"autocast takes a dtype such as torch.bfloat16, not {autocast!r}")
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"the model is to be an nn.Module, not {model!r}")
         self._model = _unwrapped(model)
         self._compiled = any(hasattr(each, "_orig_mod") for each in (model, getattr(model, "module", None)))
         self._optimizers = _listed(optimizer)
@@ -204,7 +211,11 @@ def _around(expected: int, low: float, high: float) -> Range:
 def _listed(optimizer: Optimizer | Sequence[Optimizer] | None) -> list[Optimizer]:
     if optimizer is None:
         return []
-    return list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+    optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+    for each in optimizers:
+        if not hasattr(each, "param_groups"):
+            raise TypeError(f"optimizer takes an optimizer of torch or a list of them, not {each!r}")
+    return optimizers
 
 
 def _unwrapped(model: nn.Module) -> nn.Module:

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import gc
 import inspect
+import logging
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -26,7 +27,7 @@ from torch.optim import Optimizer
 from torch.utils._pytree import tree_leaves
 
 from hardware_catalog import Gpu
-from preflight_guard.copies import CannotRehearse, Copies, is_fake
+from preflight_guard.copies import CannotRehearse, Copies, described, first_line, is_fake
 from preflight_guard.kernels_of_cuda import kernels_of_cuda
 from preflight_guard.recording import Recorder
 from preflight_guard.tape import Tape
@@ -53,6 +54,8 @@ BYTES_OF_STATE: Mapping[str, int] = {
 LIVE_MODEL = "the loss function uses the live model rather than the one that it is given: call the one it is given"
 CPU_AUTOCAST = "autocast was rehearsed without CUDA: the CPU casts other operators, the figures may be a tenth too high"
 _CAPABILITY = 80
+_WRONG_CALL = (TypeError, ValueError, RuntimeError, KeyError, IndexError, AttributeError)
+"""What a model raises that is called with something else than it takes."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def _rehearse(
 ) -> Rehearsal:
     gradients = [(each, each.grad) for each in model.parameters()]
     try:
-        with _left_alone(), _autocast_on(device.type, recorder.notes), torch.enable_grad():
+        with _left_alone(), _unlogged(), _autocast_on(device.type, recorder.notes), torch.enable_grad():
             copies = Copies(FakeTensorMode(allow_non_fake_inputs=True), device)
             stage = _Stage(copies, recorder, model, optimizers_of_model, gpu)
             stage.play(batch, loss, autocast, accumulation_steps)
@@ -114,8 +117,8 @@ def _rehearse(
     except CannotRehearse:
         raise
     except Exception as problem:
-        lines = str(problem).strip().splitlines() or [""]
-        raise CannotRehearse(f"it does not run on tensors without data: {type(problem).__name__}: {lines[0]}") from None
+        told = f"it does not run on tensors without data: {type(problem).__name__}: {first_line(problem)}"
+        raise CannotRehearse(told) from None
     finally:
         touched = _restore(gradients)
         _drop_leaks(recorder)
@@ -202,9 +205,17 @@ class _Stage:
         return self._current
 
     def _pass(self, batch: Any, loss: Loss | None, cast: contextlib.AbstractContextManager[Any]) -> None:
-        with cast:
-            # What a loop binds stays until it is bound again: outputs are there during the next forward.
-            self._kept = _call(self._model, batch) if loss is None else loss(self._model, batch)
+        try:
+            with cast:
+                # What a loop binds stays until it is bound again: outputs are there during the next forward.
+                self._kept = _call(self._model, batch) if loss is None else loss(self._model, batch)
+        except _WRONG_CALL as problem:
+            if self._kept is not None or _needs_data(problem):
+                raise
+            called = "the model does not take the batch" if loss is None else "the loss function failed on the batch"
+            hint = "" if loss is not None else "; loss=lambda model, batch: ... calls it as your loop does"
+            told = f"{called} ({described(batch)}): {type(problem).__name__}: {first_line(problem)}{hint}"
+            raise CannotRehearse(told) from None
         if not self._optimizers:
             return
         value = self._loss_of(self._kept, stated=loss is not None)
@@ -332,6 +343,14 @@ def _call(model: nn.Module, batch: Any) -> Any:
     return model(batch)
 
 
+def _needs_data(problem: BaseException) -> bool:
+    """Whether a failure is that of tensors without data, not of the call: they lack values, storages and kernels."""
+    if isinstance(problem, NotImplementedError) or type(problem).__module__.startswith("torch._subclasses"):
+        return True
+    words = str(problem).lower()
+    return any(word in words for word in ("fake", "meta tensor", "subclass", "data pointer", "storage", "unbacked"))
+
+
 def _positions(model: nn.Module) -> int:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(model.forward).parameters.values()
@@ -379,6 +398,21 @@ def _autocast_on(place: str, notes: MutableMapping[str, None]) -> Iterator[None]
         yield
     finally:
         torch.autocast.__init__ = made
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep torch from logging a traceback of what fails without data: it is told in one line."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    log.addFilter(_nothing)
+    try:
+        yield
+    finally:
+        log.removeFilter(_nothing)
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
 
 
 @contextlib.contextmanager

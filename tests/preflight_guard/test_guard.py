@@ -1,6 +1,7 @@
 """VRAMGuard: predicts a live model's step without running it, stops what cannot fit, and leaves no trace."""
 
 import functools
+import logging
 import random
 import warnings
 from typing import Any
@@ -277,7 +278,16 @@ def test_a_loss_that_uses_the_live_model_is_told_and_leaves_no_gradients() -> No
     ("given", "message"),
     [
         ({"batch": object()}, "the batch holds a object, which is not understood"),
-        ({"batch": (4, 3)}, "does not run on tensors without data"),
+        (
+            {"batch": (4, 3), "loss": None},
+            r"the model does not take the batch \(float32 \[4, 3\]\): .*; loss=lambda model, batch",
+        ),
+        (
+            {"batch": {"pictures": (4, 3)}, "loss": None},
+            r"does not take the batch \(\{pictures: float32 \[4, 3\]\}\): TypeError",
+        ),
+        ({"batch": (-4, 3)}, "no negative sizes: -4, 3"),
+        ({"loss": lambda model: model}, "the loss function failed on the batch .*: TypeError: .*positional argument"),
         ({"loss": lambda model, given: None}, "returns no scalar tensor"),
         ({"loss": lambda model, given: model(given[0]).detach().numpy().sum()}, "does not run on tensors without data"),
     ],
@@ -293,6 +303,19 @@ def test_what_cannot_be_rehearsed_is_told_and_the_training_goes_on(given: Any, m
         pass
 
 
+def test_a_wrong_batch_is_told_in_one_line_and_logs_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    model = Net()
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    log.addHandler(caplog.handler)
+    try:
+        with pytest.warns(VRAMWarning) as told, guard(model, torch.optim.SGD(model.parameters()), batch=(4, 3)):
+            pass
+    finally:
+        log.removeHandler(caplog.handler)
+    assert not caplog.records and not log.filters
+    assert len(str(told[0].message).splitlines()) == 1
+
+
 def test_without_a_device_there_is_nothing_to_compare_with() -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a device")
@@ -303,6 +326,14 @@ def test_without_a_device_there_is_nothing_to_compare_with() -> None:
 def test_wrong_use_is_named() -> None:
     with pytest.raises(ValueError, match="raise, warn or ignore"):
         VRAMGuard(Net(), batch=batch(), on_risk="stop")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a number of bytes, not '80GB'"):
+        VRAMGuard(Net(), batch=batch(), device_bytes="80GB")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"torch\.bfloat16, not 'bf16'"):
+        VRAMGuard(Net(), batch=batch(), autocast="bf16")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="an optimizer of torch or a list of them, not 'adam'"):
+        VRAMGuard(Net(), "adam", batch=batch())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"nn\.Module, not"):
+        VRAMGuard(Net, batch=batch())  # type: ignore[arg-type]
 
 
 def test_figures_bounded_only_above_stop_nothing() -> None:
