@@ -137,8 +137,9 @@ class Repository:
                 found[sha] = BlobText(text if whole else None, whole)
         return found
 
-    async def text_at(self, path: str, ref: str) -> str | None:
-        """Return a small file of a commit or branch, or None where it is not there or not ours to read."""
+    async def text_at(self, path: str, ref: str, *, large: bool = False) -> str | None:
+        """Return a file of a commit or branch, or None where it is not there or not ours to read. Of more than a
+        megabyte GitHub gives only the blob's name: `large` asks for that too."""
         try:
             item = await self.client.getitem(
                 self._root + "/contents/{+path}{?ref}", {"path": path, "ref": ref} if ref else {"path": path}
@@ -148,10 +149,13 @@ class Repository:
             if is_missing(error) or error.status_code == HTTPStatus.FORBIDDEN:
                 return None
             raise
-        if not isinstance(item, dict) or item.get("encoding") != "base64":
+        if not isinstance(item, dict):
             return None
         try:
-            return base64.b64decode(item["content"]).decode("utf-8")
+            if item.get("encoding") == "base64":
+                return base64.b64decode(item["content"]).decode("utf-8")
+            named = large and item.get("encoding") == "none"
+            return (await self.blob(item["sha"])).decode("utf-8") if named else None
         except (binascii.Error, UnicodeDecodeError):
             return None
 

@@ -14,6 +14,8 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.shell import BashLexer
 from pygments.lexers.special import TextLexer
 
+from engine.project.module import split_cell
+
 _LEXERS: dict[str, type[Lexer]] = {
     ".py": PythonLexer,
     ".yaml": YamlLexer,
@@ -29,7 +31,8 @@ LONGEST_LINE = 1_000
 
 def highlighted_lines(text: str, path: str) -> list[Markup]:
     """Return the lines of a text with its syntax marked; everything in it is escaped."""
-    kind = _LEXERS.get(PurePosixPath(path).suffix.lower(), TextLexer)
+    file, cell = split_cell(path)
+    kind = PythonLexer if cell else _LEXERS.get(PurePosixPath(file).suffix.lower(), TextLexer)
     lines = [line[:LONGEST_LINE] for line in text.split("\n")]
     html: str = highlight("\n".join(lines), kind(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
     # The formatter closes its marks at the end of each line.

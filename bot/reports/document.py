@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from bot.review.exchange import Details
+from bot.review.measured import Evidence
 from engine.findings import EstimateReport, ReviewReport, Target, Verdict
 
 
@@ -23,6 +24,8 @@ class Document(BaseModel):
     """What is wrong with the repository's configuration."""
     report: ReviewReport
     details: Details = Details()
+    measured: Evidence | None = None
+    """What a check of the repository measured of a run of this commit."""
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,10 @@ class _Texts:
 
 
 def paths_of(findings: Sequence[Finding]) -> list[str]:
-    """Return the files that chains go through, those of the gravest findings first."""
+    """Return the files and cells that chains go through, those of the gravest findings first."""
     ordered = sorted(findings, key=lambda finding: -SEVERITY_ORDER[finding.severity])
     paths = [path for finding in ordered for path in (finding.path, *(step.path for step in finding.evidence))]
-    return [path for path in dict.fromkeys(paths) if "#" not in path]
+    return list(dict.fromkeys(paths))
 
 
 def shown(
@@ -103,9 +103,10 @@ def shown(
 
 
 def _shown(finding: Finding, anchor: str, known: _Texts, link: Callable[[str, int | None], str]) -> FindingShown:
-    def place(path: str, line: int) -> str | None:
+    def place(path: str, line: int | None) -> str:
         # Lines of a notebook count in its cell, where GitHub has no address for them.
-        return link(path, line) if "#" not in path else link(split_cell(path)[0], None)
+        file, cell = split_cell(path)
+        return link(file, None if cell else line)
 
     steps = [
         Step(number, step.path, step.line, step.message, place(step.path, step.line))
@@ -118,7 +119,7 @@ def _shown(finding: Finding, anchor: str, known: _Texts, link: Callable[[str, in
     excerpts = []
     for path in dict.fromkeys(step.path for step in steps):
         if known.lines(path):
-            excerpts.append(_excerpt(path, finding, [step for step in steps if step.path == path], known, link))
+            excerpts.append(_excerpt(path, finding, [step for step in steps if step.path == path], known, place))
     return FindingShown(finding, anchor, steps, excerpts, _fix(finding, known))
 
 

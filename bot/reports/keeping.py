@@ -38,6 +38,7 @@ class ReportKeeper:
             problems=tuple(problems),
             report=analysis.report,
             details=analysis.details,
+            measured=loaded.measured,
         )
         about = (key.installation_id, loaded.owner, loaded.name)
         try:

@@ -29,6 +29,7 @@ from bot.reports.sign_in import CALLBACK, Person, SignIn, SignInFailed
 from bot.reports.sources import Sources
 from bot.reports.store import ReportStore, Stored
 from bot.review.analysis import AnalysisBroken
+from bot.review.measured import in_words
 from engine.explored import Change, Exploration
 from engine.findings import EstimateReport, Saving
 from engine.presentation.memory import show_setting
@@ -181,6 +182,7 @@ class ReportPages:
             findings=findings.shown(report.introduced, texts, self._link(opened)),
             head=head,
             base=base,
+            measured=in_words(report, document.measured),
             bullets=chart.bullets(head.memory.occupied, head.targets) if head and head.memory else (),
             timeline=chart.timeline(exploration.curve, exploration.targets)
             if exploration and exploration.curve

@@ -6,7 +6,7 @@ and the workflow of a pull request is the pull request's own: the row counts as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -40,14 +40,22 @@ def evidence_of(runs: Sequence[CheckRun], head_sha: str) -> Evidence | None:
 
 def with_evidence(report: ReviewReport, evidence: Evidence | None) -> ReviewReport:
     """The report with the measured peaks of a program that it estimates; of any other program they are no matter."""
-    if evidence is None:
+    told = in_words(report, evidence, code_span)
+    if evidence is None or not told:
         return report
+    section = f"**Measured** {told.removeprefix('Measured ')}"
+    text = _placed(report.summary_markdown, section, code_span(evidence.measurement.entry))
+    return report.model_copy(update={"summary_markdown": text})
+
+
+def in_words(report: ReviewReport, evidence: Evidence | None, name: Callable[[str], str] = str) -> str:
+    """What was measured of a program that the report estimates, beside the estimate; empty where nothing was. `name`
+    makes what the row and its check are called fit for where it is shown."""
+    if evidence is None:
+        return ""
     entry = evidence.measurement.entry
     change = next((each for each in (report.memory, *report.entry_points) if each.script == entry), None)
-    if change is None:
-        return report
-    text = _placed(report.summary_markdown, _section(change, evidence), code_span(entry))
-    return report.model_copy(update={"summary_markdown": text})
+    return _section(change, evidence, name) if change is not None else ""
 
 
 def _placed(summary: str, section: str, entry: str) -> str:
@@ -59,18 +67,18 @@ def _placed(summary: str, section: str, entry: str) -> str:
     return "\n\n".join(part for part in (summary.rstrip(), f"{heading}\n{section}") if part)
 
 
-def _section(change: MemoryChange, evidence: Evidence) -> str:
+def _section(change: MemoryChange, evidence: Evidence, name: Callable[[str], str]) -> str:
     row = evidence.measurement
-    by = f"{code_span(evidence.check)} of {code_span(evidence.app)}" if evidence.app else code_span(evidence.check)
+    by = f"{name(evidence.check)} of {name(evidence.app)}" if evidence.app else name(evidence.check)
     lines = [
-        f"**Measured** by the check {by} on this commit: {_gib(row.allocated_bytes)} allocated and "
-        f"{_gib(row.reserved_bytes)} reserved on {code_span(row.device)}."
+        f"Measured by the check {by} on this commit: {_gib(row.allocated_bytes)} allocated and "
+        f"{_gib(row.reserved_bytes)} reserved on {name(row.device)}."
     ]
     if row.world_size > 1:
         lines.append(f"That is one of {row.world_size} processes.")
     if told := _against(change.head, row):
         lines.append(told)
-    if verdicts := _verdicts(change.head, row):
+    if verdicts := _verdicts(change.head, row, name):
         lines.append(f"By these figures: {verdicts}.")
     lines.append("Preflight did not run it.")
     return " ".join(lines)
@@ -86,7 +94,7 @@ def _against(head: EstimateReport | None, row: Measurement) -> str:
     return f"The estimate from the code is {abs(off):.0%} {'above' if off > 0 else 'below'} it."
 
 
-def _verdicts(head: EstimateReport | None, row: Measurement) -> str:
+def _verdicts(head: EstimateReport | None, row: Measurement, name: Callable[[str], str]) -> str:
     if head is None:
         return ""
     said = []
@@ -95,7 +103,7 @@ def _verdicts(head: EstimateReport | None, row: Measurement) -> str:
             gpu = find_gpu(target.gpu)
         except UnknownGPU:
             continue
-        said.append(f"{code_span(gpu.id)} {_verdict(gpu, row)}")
+        said.append(f"{name(gpu.id)} {_verdict(gpu, row)}")
     return ", ".join(said)
 
 

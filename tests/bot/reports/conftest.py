@@ -27,6 +27,7 @@ from bot.reports.sources import Sources
 from bot.reports.store import ReportStore
 from bot.review.analysis import Analysis
 from bot.review.exchange import Details
+from bot.review.measured import Evidence as Measured
 from bot.review.stages import Loaded
 from bot.storage.database import create_engine
 from engine.explored import Change, Curve, CurveSample, Exploration
@@ -137,10 +138,23 @@ class Library:
     sha: str
     key: ReportKey
 
-    async def keep(self, made: ReviewReport | None = None, *, number: int = 1, sha: str | None = None) -> str:
+    async def keep(
+        self,
+        made: ReviewReport | None = None,
+        *,
+        number: int = 1,
+        sha: str | None = None,
+        measured: Measured | None = None,
+    ) -> str:
         """Store a report; returns the path of its page."""
         loaded = Loaded(
-            owner="acme", name="trainer", number=number, head_sha=sha or self.sha, base_ref="main", title=SCRIPT
+            owner="acme",
+            name="trainer",
+            number=number,
+            head_sha=sha or self.sha,
+            base_ref="main",
+            title=SCRIPT,
+            measured=measured,
         )
         details = Details(exploration=exploration(), suppressions={"sync-in-loop": 3})
         analysis = Analysis(made or report(finding()), details=details)

@@ -10,8 +10,10 @@ import pytest
 
 from bot.reports.access import REMEMBERED_SECONDS
 from bot.reports.chart import size
-from engine.findings import Edit, Fix
-from tests.bot.reports.conftest import SCRIPT, Library, finding, report
+from bot.review.measured import Evidence as Measured
+from engine.findings import Edit, Evidence, Fix
+from tests.bot.reports.conftest import GIB, SCRIPT, Library, finding, report
+from tests.bot.test_measured import row
 
 
 async def page(library: Library, path: str, login: str = "ada") -> tuple[int, str]:
@@ -164,6 +166,45 @@ async def test_a_finding_in_a_notebook_and_one_beyond_the_file_do_no_harm(librar
     )
     status, text = await page(library, await library.keep(made))
     assert status == 200 and "notes.ipynb#cell=3:8" in text
+
+
+async def test_a_finding_in_a_notebook_lies_over_the_source_of_its_cell(library: Library) -> None:
+    code = ["losses = []\n", "for batch in loader:\n", "    losses.append(loss)\n", f"    # {SCRIPT}\n"]
+    cells = [
+        {"cell_type": "code", "source": ["import torch\n", "model = torch.nn.Linear(4, 4)"]},
+        {"cell_type": "markdown", "source": "words"},
+        {"cell_type": "code", "source": code, "outputs": [{"text": "x" * 1_200_000}]},
+    ]
+    notebook = json.dumps({"cells": cells, "nbformat": 4, "metadata": {}})
+    sha = library.bench.folder.commit({"eda.ipynb": notebook}, "feature")
+    made = finding(
+        path="eda.ipynb#cell=2", line=3, end_line=3, column=5, end_column=24,
+        evidence=(Evidence(path="eda.ipynb#cell=1", line=2, message="the model"),),
+        fix=Fix(
+            description="Keep the value", safe=True,
+            edits=(Edit(line=3, column=19, end_line=3, end_column=23, text="loss.detach()"),),
+        ),
+    )  # fmt: skip
+    status, text = await page(library, await library.keep(report(made), sha=sha))
+    assert status == 200
+    excerpts = re.findall(r'<table class="source">(.*?)</table>', text, re.DOTALL)
+    assert ["torch" in excerpt for excerpt in excerpts] == [True, False]
+    assert "losses" in excerpts[1] and 'class="k"' in excerpts[1]
+    assert "<script>alert" not in text
+    shown = re.search(r'<table class="source diffed">(.*?)</table>', text, re.DOTALL)
+    assert shown is not None and re.findall(r'<tr class="(\w*)">', shown[1]) == ["removed", "added"]
+    assert f"/blob/{sha}/eda.ipynb" in text
+
+
+async def test_measured_peaks_stand_beside_the_estimate(library: Library) -> None:
+    measurement = row(device="NVIDIA L4", allocated_bytes=27 * GIB, reserved_bytes=29 * GIB)
+    measured = Measured(measurement=measurement, check=f"measure {SCRIPT}", app="actions")
+    _, text = await page(library, await library.keep(measured=measured))
+    assert "27.00 GiB allocated and 29.00 GiB reserved on NVIDIA L4" in text
+    assert "holds it" in text and "rtx-4090 does not fit" in text
+    assert "<script>alert" not in text
+    other = measured.model_copy(update={"measurement": row(entry="other.py")})
+    assert "Measured by" not in (await page(library, await library.keep(measured=other)))[1]
 
 
 # The explorer
