@@ -10,20 +10,31 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from bot.listening import CannotListen
 from bot.observability.redaction import configure_logging
-from bot.settings import SETTINGS_FILE, Settings, SettingsError, settings_file
+from bot.settings import SETTINGS_FILE, Settings, SettingsError, StorageSettings, settings_file
+from bot.storage.database import UnsupportedDatabase
 
 SWITCH_SECONDS = 0.0005
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of serve, worker, migrate, backup, demo, setup. Returns 2 where the settings or the address do not do."""
+    """Run one of the commands. Returns 2 where settings, address or database do not do."""
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
-    except CannotListen as error:
+    except (CannotListen, UnsupportedDatabase) as error:
         print(f"preflight-bot: {error}", file=sys.stderr)
-        return 2
+    except sa.exc.ArgumentError:
+        # Never the address itself: it may hold a password.
+        print(
+            "preflight-bot: PREFLIGHT_DATABASE_URL is no address such as sqlite:///preflight.sqlite3", file=sys.stderr
+        )
+    except sa.exc.OperationalError as error:
+        told = str(error.orig).strip().splitlines() or [type(error).__name__]
+        print(f"preflight-bot: the database of PREFLIGHT_DATABASE_URL does not answer: {told[0]}", file=sys.stderr)
+    return 2
 
 
 def _run(given: list[str]) -> int:
@@ -47,20 +58,22 @@ def _run(given: list[str]) -> int:
     try:
         if options.command == "serve" and not Settings.names_an_app() and not _registered(options):
             return 1
-        settings = Settings.from_environment()
+        # Who copies or migrates the database need not know the App's secrets.
+        storage = StorageSettings.from_environment()
+        settings = Settings.from_environment() if options.command in ("serve", "worker") else None
     except SettingsError as error:
         print(f"preflight-bot: these settings are missing or wrong:\n{error}", file=sys.stderr)
         return 2
-    configure_logging(settings.log_level, settings.secrets(), settings.log_format)
+    configure_logging(storage.log_level, settings.secrets() if settings else (), storage.log_format)
     if options.command == "backup":
-        return _back_up(settings.database_url, options.file)
+        return _back_up(storage.database_url, options.file)
     from bot import service
 
+    if settings is None:
+        asyncio.run(service.migrate(storage))
+        return 0
     if options.command == "worker":
         return _until_signalled(lambda stop: service.work(settings, stop=stop, host=options.host, port=options.port))
-    if options.command == "migrate":
-        asyncio.run(service.migrate(settings))
-        return 0
     return _until_signalled(
         lambda stop: service.serve(
             settings, host=options.host, port=options.port, worker=not options.no_worker, stop=stop

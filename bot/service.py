@@ -39,7 +39,7 @@ from bot.review.configuration import Configurations
 from bot.review.hub import Hub
 from bot.review.pipeline import ReviewPipeline
 from bot.review.results import ResultFolders
-from bot.settings import Settings
+from bot.settings import Settings, StorageSettings
 from bot.setup.server import add_locked
 from bot.storage.database import Turns, WriteTurns, create_engine
 from bot.storage.remembered import Remembered
@@ -313,13 +313,21 @@ async def work(
             await stop.wait()
 
 
-async def migrate(settings: Settings) -> None:
-    """Bring the database's tables up to date.
+async def migrate(settings: StorageSettings) -> None:
+    """Bring the database's tables up to date, for which no App is needed.
 
     Every process does so at its start; this is for those whose database role may not change tables.
     """
-    async with running(settings, worker=False):
+    engine = create_engine(settings.database_url)
+    Remembered(engine, SystemClock())
+    ReportStore(engine, retention_days=1)
+    # The queue brings its tables and ours when it starts; without a handler it takes no job.
+    jobs = Jobs(engine, executor_id="migrate", handler=None)
+    try:
+        await jobs.start()
         logger.info("the tables are up to date")
+    finally:
+        await jobs.stop()
 
 
 @asynccontextmanager

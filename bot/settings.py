@@ -23,10 +23,54 @@ class SettingsError(Exception):
     """The environment lacks something, or holds something that does not fit; the message names each variable."""
 
 
-class Settings(BaseModel):
-    """What an operator decides. Each field is read from `PREFLIGHT_<FIELD>`; secrets also from `..._FILE`."""
+class StorageSettings(BaseModel):
+    """What a command needs that has to do with the database alone: no App. Each field is read from
+    `PREFLIGHT_<FIELD>`, or from the file that `PREFLIGHT_<FIELD>_FILE` names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    database_url: str = "sqlite:///preflight.sqlite3"
+    """Where deliveries and jobs are kept: SQLite, or PostgreSQL for more than one machine."""
+    log_level: str = "INFO"
+    """Least that is logged."""
+    log_format: LogFormat = "json"
+    """`json`, a line an event, or `text` for a terminal."""
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return what no log may show."""
+        return ()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read the settings; of this process with the settings file beneath them, where nothing is given.
+
+        Raises:
+            SettingsError: naming every variable that is missing or wrong.
+        """
+        if environment is None:
+            environment = with_file(os.environ)
+        values: dict[str, str] = {}
+        for field in cls.model_fields:
+            name = PREFIX + field.upper()
+            if environment.get(name):
+                values[field] = environment[name]
+            elif environment.get(name + "_FILE"):
+                values[field] = _read(Path(environment[name + "_FILE"]), name + "_FILE")
+        if "private_key" in values:
+            # One-line .env files carry the key with its newlines written as \n.
+            values["private_key"] = values["private_key"].replace("\\n", "\n")
+        if "public_url" in values:
+            values["public_url"] = values["public_url"].rstrip("/")
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            # Never the values themselves: they may be secrets.
+            lines = [f"{PREFIX}{str(part['loc'][0]).upper()}: {part['msg']}" for part in error.errors()]
+            raise SettingsError("\n".join(lines)) from None
+
+
+class Settings(StorageSettings):
+    """What an operator decides."""
 
     app_id: Annotated[int, Field(gt=0)]
     """The App's number."""
@@ -34,8 +78,6 @@ class Settings(BaseModel):
     """The App's key, in PEM."""
     webhook_secret: SecretStr
     """What deliveries are signed with."""
-    database_url: str = "sqlite:///preflight.sqlite3"
-    """Where deliveries and jobs are kept: SQLite, or PostgreSQL for more than one machine."""
     github_api_url: str = "https://api.github.com"
     """Address of the REST interface; GitHub Enterprise Server has its own."""
     github_graphql_url: str = ""
@@ -75,10 +117,6 @@ class Settings(BaseModel):
     https://huggingface.co; empty: nobody is asked. The names asked for stand in the code under review."""
     remembered_days: Annotated[int, Field(ge=1)] = 365
     """How long what people dismissed and paused is kept."""
-    log_level: str = "INFO"
-    """Least that is logged."""
-    log_format: LogFormat = "json"
-    """`json`, a line an event, or `text` for a terminal."""
     client_id: str = ""
     """The App's client id."""
     client_secret: SecretStr = SecretStr("")
@@ -130,34 +168,6 @@ class Settings(BaseModel):
         known = with_file(os.environ)
         names = [PREFIX + field.upper() for field in ("app_id", "private_key", "webhook_secret")]
         return any(known.get(name) or known.get(name + "_FILE") for name in names)
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Read the settings; of this process with the settings file beneath them, where nothing is given.
-
-        Raises:
-            SettingsError: naming every variable that is missing or wrong.
-        """
-        if environment is None:
-            environment = with_file(os.environ)
-        values: dict[str, str] = {}
-        for field in cls.model_fields:
-            name = PREFIX + field.upper()
-            if environment.get(name):
-                values[field] = environment[name]
-            elif environment.get(name + "_FILE"):
-                values[field] = _read(Path(environment[name + "_FILE"]), name + "_FILE")
-        if "private_key" in values:
-            # One-line .env files carry the key with its newlines written as \n.
-            values["private_key"] = values["private_key"].replace("\\n", "\n")
-        if "public_url" in values:
-            values["public_url"] = values["public_url"].rstrip("/")
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            # Never the values themselves: they may be secrets.
-            lines = [f"{PREFIX}{str(part['loc'][0]).upper()}: {part['msg']}" for part in error.errors()]
-            raise SettingsError("\n".join(lines)) from None
 
 
 def settings_file() -> Path:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,6 +22,8 @@ from bot.__main__ import main
 from bot.storage.backup import BackupFailed, back_up
 from tests.bot.test_serving import PATIENCE_SECONDS, Scene, concluded, scene, until
 from tests.deploy.files import PostgreSQL, postgresql
+
+TREE = Path(__file__).parents[2]
 
 
 class SQLite:
@@ -151,9 +156,9 @@ def test_the_command_says_what_it_wrote(
     file = tmp_path / "used.sqlite3"
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE one (a)")
-    settings = {"APP_ID": "1", "PRIVATE_KEY": "key", "WEBHOOK_SECRET": "secret", "DATABASE_URL": f"sqlite:///{file}"}
-    for name, value in settings.items():
-        monkeypatch.setenv(f"PREFLIGHT_{name}", value)
+    for name in ("APP_ID", "PRIVATE_KEY", "WEBHOOK_SECRET"):
+        monkeypatch.delenv(f"PREFLIGHT_{name}", raising=False)
+    monkeypatch.setenv("PREFLIGHT_DATABASE_URL", f"sqlite:///{file}")
     copy = tmp_path / "copy.sqlite3"
 
     assert main(["backup", str(copy)]) == 0
@@ -163,3 +168,43 @@ def test_the_command_says_what_it_wrote(
     monkeypatch.setenv("PREFLIGHT_DATABASE_URL", "postgresql://preflight@db/preflight")
     assert main(["backup", str(copy)]) == 1
     assert "pg_dump" in capsys.readouterr().err
+
+
+def test_migrating_needs_the_database_alone(tmp_path: Path) -> None:
+    database = tmp_path / "new.sqlite3"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFLIGHT_")}
+    command = [sys.executable, "-m", "bot", "migrate"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(TREE), "PREFLIGHT_DATABASE_URL": f"sqlite:///{database}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    tables = sa.inspect(sa.create_engine(f"sqlite:///{database}")).get_table_names()
+    assert {
+        "preflight_workers",
+        "preflight_turns",
+        "preflight_writes",
+        "preflight_reports",
+        "preflight_dismissals",
+    } <= set(tables)
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("nonsense", "no address such as sqlite:///"),
+        ("mysql://root:secret@db/x", "must be sqlite or postgresql, not mysql"),
+        ("sqlite:////nowhere/at/all.sqlite3", "does not answer: unable to open"),
+    ],
+)
+def test_a_database_that_cannot_be_had_is_told_in_one_line(
+    address: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PREFLIGHT_DATABASE_URL", address)
+    monkeypatch.setenv("PREFLIGHT_LOG_LEVEL", "CRITICAL")
+    assert main(["migrate"]) == 2
+    error = capsys.readouterr().err
+    assert told in error and "secret" not in error and len(error.strip().splitlines()) == 1

@@ -120,7 +120,7 @@ def _rows(model: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _variables() -> Iterator[tuple[str, str, str, str]]:
-    told = docstrings(bot_settings.Settings)
+    told = {**docstrings(bot_settings.StorageSettings), **docstrings(bot_settings.Settings)}
     for name, field in bot_settings.Settings.model_fields.items():
         variable = bot_settings.PREFIX + name.upper()
         yield f"`{variable}`", kind(field.annotation), default(field), told.get(name, "")
