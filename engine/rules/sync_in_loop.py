@@ -9,6 +9,7 @@ from engine.findings import Severity
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Loop, Step, Trace, Value
 from engine.trace.events import (
+    Backward,
     DeviceSync,
     Forward,
     FunctionCall,
@@ -28,9 +29,11 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _written_back(trace)
     outputs = {id(forward.output) for forward in trace.of(Forward) if forward.grad is not False}
     noted: set[int] = set()
+    # A counter that starts at zero makes the first of many turns one that reports.
+    seldom = {(sync.place, sync.stack) for sync in trace.of(DeviceSync) if _seldom(sync)}
     for sync in trace.of(DeviceSync):
-        loop = next((loop for loop in sync.loops if loop.innermost_training), None)
-        if loop is None or _seldom(sync, loop):
+        loop = _training_loop(sync)
+        if loop is None or (sync.place, sync.stack) in seldom:
             continue
         if sync.how in _CACHE:
             if sync.how == "empty_cache":
@@ -52,6 +55,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if sync.how not in _READS or sync.value is None:
             continue
         if not any(id(value) in outputs for value in sync.value.ancestors(limit=400)):
+            yield from _of_gradients(trace, sync, loop)
             continue
         severity, how = _weight(trace, sync, loop)
         if severity is None or (severity == "note" and id(loop) in noted):
@@ -65,6 +69,23 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(loop.place, "the training loop"), Step(sync.value.place, "made on the device here")),
             severity=severity,
         )
+
+
+def _of_gradients(trace: Trace, sync: DeviceSync, loop: Loop) -> Iterator[Draft]:
+    """A number of each parameter's gradient, in a loop over the parameters."""
+    made_from = list(sync.value.ancestors(limit=20)) if sync.value is not None else []
+    gradient = next((part for part in made_from if part.op == "grad"), None)
+    over = sync.loops[-1] if sync.loops[-1] is not loop else None
+    if gradient is None or over is None or over.kind == "literal" or sync.how not in ("item", "float", "tolist"):
+        return
+    if not any(backward.index < sync.index for backward in trace.within(loop, Backward)) or not _on_device(trace, sync):
+        return
+    yield Draft(
+        sync.place,
+        "A number is read from the device for every parameter: the host waits that often in each step. Stack the norms "
+        "and read one tensor, or let `clip_grad_norm_` compute the total.",
+        (Step(loop.place, "the training loop"), Step(over.place, "once for each parameter")),
+    )
 
 
 def _written_back(trace: Trace) -> Iterator[Draft]:
@@ -90,8 +111,13 @@ def _written_back(trace: Trace) -> Iterator[Draft]:
             )
 
 
-def _seldom(sync: DeviceSync, loop: Loop) -> bool:
-    return any(
+def _training_loop(sync: DeviceSync) -> Loop | None:
+    return next((loop for loop in sync.loops if loop.innermost_training), None)
+
+
+def _seldom(sync: DeviceSync) -> bool:
+    loop = _training_loop(sync)
+    return loop is not None and any(
         guard.kinds & {"modulo", "debug", "except", "rank"}
         for guard in sync.guards
         if guard.place.path != loop.place.path or guard.place >= loop.place

@@ -111,9 +111,12 @@ _NESTED = 60
 
 
 def _deliberate(value: Value) -> bool:
-    """A tuple hides a module on purpose; frozen modules need no optimizer."""
+    """A tuple around one module, or around modules that were made elsewhere, hides them on purpose; frozen modules need
+    no optimizer."""
     if isinstance(value, Container) and value.shape_name == "tuple":
-        return True
+        layers = list(value.elements())
+        several = value.open or len(layers) > 1
+        return not (several and all(layer.op == "construct" for layer in layers))
     parts = [part.origin for part in value.elements()] or [value.origin]
     return all(part.requires_grad is False for part in parts)
 

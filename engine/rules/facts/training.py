@@ -34,13 +34,14 @@ class StepScope:
 
 
 def step_scopes(trace: Trace) -> Iterator[StepScope]:
-    """Each optimizer step in the loop that repeats it (the framework's loop for Lightning's manual optimization)."""
+    """Each optimizer's step in the loop that repeats it (the framework's loop for Lightning's manual optimization)."""
     seen = set()
     for step in trace.of(OptimizerStep):
         if step.via in OWN_PROTOCOL:
             continue
         loop = trace.step_loop(step)
-        key = (step.place, id(loop) if loop is not None else id(step.root))
+        # One line may step several optimizers, one after the other.
+        key = (step.place, step.optimizer.origin.place, id(loop) if loop is not None else id(step.root))
         if key in seen:
             continue
         seen.add(key)
