@@ -31,6 +31,8 @@ DEFAULT_GPU = "a100-80gb"
 AUTO = "auto"
 """What stands among the GPUs for the cheapest device for rent that the run fits."""
 
+NO_MODEL = "no model was called"
+
 Task = Literal["train", "inference", "generate", "unknown"]
 Confidence = Literal["high", "medium", "low", "unknown"]
 FetchConfig = Callable[[str], Mapping[str, Any] | None]
@@ -207,8 +209,11 @@ def report(
     said += unfollowed
     if not run.complete:
         why = run.problem or _why_nothing_ran(run)
-        if run.problem and seen.parameters is None:
-            why = f"{run.problem} ({_why_nothing_ran(run)})"
+        nothing_ran = _why_nothing_ran(run)
+        if run.problem and seen.parameters is None and nothing_ran != NO_MODEL:
+            why = f"{run.problem} ({nothing_ran})"
+        if why == NO_MODEL:
+            why += "; the script to name is the one that starts the training, the inference or the generation"
         return EstimateReport(
             task=task_of(run),
             model=model,
@@ -257,7 +262,7 @@ def _why_nothing_ran(run: Outcome) -> str:
     if seen.saw_nothing:
         return "the size of its data is not known"
     if not seen.model_calls:
-        return "no model was called" + (f" ({reasons[0]})" if reasons else "")
+        return NO_MODEL + (f" ({reasons[0]})" if reasons else "")
     return reasons[0] if reasons else "no steady state was reached"
 
 

@@ -20,7 +20,7 @@ def settings_of_file(path: Path) -> LoadedSettings:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise WrongUse(f"{path} can not be read: {problem}") from problem
+        raise WrongUse(f"{path} can not be read: {getattr(problem, 'strerror', None) or problem}") from problem
     if path.name == PYPROJECT_PATH:
         return load_settings(Project.from_mapping({PYPROJECT_PATH: text}))
     if path.suffix not in (".yml", ".yaml"):

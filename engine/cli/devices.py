@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from engine.cli.usage import WrongUse
 HERE = "here"
 """What `--gpu` takes for the devices of this machine."""
 SECONDS = 20
+_NUMBERED = re.compile(r"(?:cuda|gpu|cpu|mps|rocm)?:?\d*", re.IGNORECASE)
+"""How programs number their devices, which says nothing of what they are."""
 
 
 def devices_here() -> tuple[str, ...]:
@@ -74,7 +77,8 @@ def known_gpus(names: Sequence[str]) -> tuple[str, ...]:
             gpu = parse_gpu(name).gpu
             others = ", ".join(other.id for other in other_sizes(name))
         except UnknownGPU as problem:
-            raise WrongUse(str(problem)) from problem
+            hint = f"; `{HERE}` stands for the devices of this machine" if _NUMBERED.fullmatch(name) else ""
+            raise WrongUse(f"{problem}{hint}") from problem
         if others:
             told = f"{name} is read as {gpu.id}; of other sizes there are {others}"
             print(printable(f"preflight: {told}"), file=sys.stderr)

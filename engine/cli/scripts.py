@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.cli.formats.plain import printable
 from engine.cli.usage import ROOT_MARKS, WrongUse
 
+STARTERS = ("python", "python3", "torchrun", "accelerate", "deepspeed", "srun", "mpirun")
+"""Programs that start scripts."""
 COMMAND_LINE = "command-line.sh"
 """The launch script that a command line is read as."""
 
@@ -30,6 +34,8 @@ def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, 
     script = Path.cwd() / COMMAND_LINE if command else Path(words[0]).resolve()
     if not command and not script.is_file():
         hint = "; name the script in it" if script.is_dir() else ""
+        if words[0] in STARTERS:
+            hint = "; a command line names the script that it starts, as in `torchrun train.py`"
         raise WrongUse(f"{words[0]} is not a file{hint}")
     top = Path(root).resolve() if root else default_root(script)
     if not top.is_dir():
@@ -39,6 +45,16 @@ def named(words: Sequence[str], root: str | None) -> tuple[Path, str, dict[str, 
     if not script.is_relative_to(top):
         raise WrongUse(f"{words[0]} is not below {top}; name its project with --root")
     return top, script.relative_to(top).as_posix(), {}
+
+
+def warn_of_no_program(words: Sequence[str]) -> None:
+    """Says on stderr where several words are taken for a command line that begins with a script."""
+    if words[0].endswith((".py", ".ipynb", ".yaml", ".yml", ".json", ".toml")) and not words[0].startswith("/"):
+        told = f"{shlex.join(words)} is read as a command line, and {words[0]} is no program"
+        print(
+            printable(f"preflight: {told}: begin it with python or torchrun, or give one script and --set key=value"),
+            file=sys.stderr,
+        )
 
 
 def default_root(script: Path) -> Path:

@@ -85,7 +85,7 @@ def from_shell(project: Project, script: str, only: str | None = None) -> Launch
         if launch is not None and only in (None, launch.script):
             found = launch
     if found is None:
-        raise CannotLaunch(f"{script}: starts no Python program of this repository")
+        raise CannotLaunch(f"{script}: starts no Python program of this repository, nor a trainer that is known")
     return replace(found, read=(script, *found.read))
 
 
@@ -221,7 +221,7 @@ def accelerate_config(project: Project, script: str, named: str) -> AccelerateCo
     try:
         values = yaml.safe_load(project.read_text(path))
     except (yaml.YAMLError, RecursionError, UnreadableFile) as problem:
-        return AccelerateConfig(notes=(f"{path} could not be read: {str(problem)[:200]}",))
+        return AccelerateConfig(notes=(f"{path} could not be read: {' '.join(str(problem).split())[:200]}",))
     if not isinstance(values, dict):
         return AccelerateConfig(notes=(f"{path} holds no settings",))
     count = values.get("num_processes")

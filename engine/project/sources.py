@@ -335,4 +335,8 @@ def resolve_revision(repository: Path, revision: str) -> str:
             .split()[-1]
         )
     except RevisionNotFound as problem:
-        raise RevisionNotFound(f"{revision} is not a revision of {repository}: {problem}") from problem
+        reason = str(problem)
+        if reason == "Needed a single revision":
+            # What git says of a name that it does not know.
+            reason = "it has no branch, tag or commit of that name"
+        raise RevisionNotFound(f"{revision} is not a revision of {repository}: {reason}") from problem

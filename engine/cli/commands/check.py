@@ -127,6 +127,10 @@ def _run_once(arguments: argparse.Namespace) -> int:
         print_patch(patch(selection.root, report.findings))
     elif arguments.fix:
         report, selection = _fixed(report, selection, settings, arguments)
+    counts = report.files
+    if arguments.paths and not (counts.read or counts.skipped or counts.failed or arguments.since):
+        named = ", ".join(arguments.paths[:MOST_NAMED])
+        print(printable(f"preflight: there is no Python file and no notebook to check in {named}"), file=sys.stderr)
     malformed = _unheard_of(report, selection, arguments.baseline) if settings.fail_on != "never" else ()
     if not arguments.diff:
         _print(report, arguments, selection, malformed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.cli.devices import add_gpus, known_gpus
 from engine.cli.overriding import add_overrides, parse_overrides
-from engine.cli.scripts import add_script, named
+from engine.cli.scripts import add_script, named, warn_of_no_program
 from engine.cli.usage import WrongUse
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     from engine.project import Project
 
     root, relative, sources = named(arguments.script, arguments.root)
+    if len(arguments.script) > 1:
+        warn_of_no_program(arguments.script)
     project = Project.from_folder(root).with_files(sources)
     try:
         report = estimate(project, relative, gpus=(*gpus, AUTO) if auto else gpus, overrides=overrides)

@@ -31,7 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = arguments.rule.strip().lower()
     rule = next((rule for rule in rules if wanted in (rule.code.lower(), rule.name.lower())), None)
     if rule is None:
-        close = get_close_matches(wanted, [name for rule in rules for name in (rule.name, rule.code.lower())], n=3)
+        group = [f"{rule.code} {rule.name}" for rule in rules if rule.code.lower().startswith(wanted or "-")]
+        if group:
+            raise WrongUse(f"{arguments.rule} stands for {len(group)} rules; name one: {', '.join(group)}")
+        close = get_close_matches(wanted, [rule.name for rule in rules], n=3)
         hint = f"did you mean {', '.join(close)}?" if close else "`preflight rules` lists them"
         raise WrongUse(f"there is no rule {arguments.rule!r}; {hint}")
     if arguments.format == "json":

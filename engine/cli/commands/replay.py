@@ -32,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.last < 1:
         raise WrongUse("--last takes a positive number")
 
+    if "://" in arguments.repository:
+        raise WrongUse(f"{arguments.repository} is an address: `git clone` it, and name the folder")
     from engine.project.sources import RevisionNotFound
     from engine.replay import replay
 

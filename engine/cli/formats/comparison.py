@@ -25,10 +25,16 @@ class _Column:
     cell: Callable[[ComparedDevice], str | Text]
     width: int = 0
     is_figure: bool = True
+    gives_way: bool = False
+    """Whether it is cut where the line is too short."""
 
 
 def _takes(device: ComparedDevice) -> str:
     return show_range(device.occupied) if device.occupied is not None else ""
+
+
+def _instance(device: ComparedDevice) -> Text:
+    return Text(device.instance or "", "dim", no_wrap=True, overflow="ellipsis")
 
 
 def _figure(value: float | None) -> str:
@@ -49,7 +55,7 @@ _COLUMNS = (
     _Column("price of", lambda device: Text(device.price_date or "", "dim"), is_figure=False),
     _Column("GB/s", lambda device: _figure(device.memory_bandwidth_gb_s), width=170),
     _Column("TFLOP/s", lambda device: _figure(device.bf16_tflops), width=170),
-    _Column("cheapest instance", lambda device: Text(device.instance or "", "dim"), width=120, is_figure=False),
+    _Column("cheapest instance", _instance, width=120, is_figure=False, gives_way=True),
 )
 
 
@@ -57,11 +63,16 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     """One row a device: those that hold the run first, the cheapest of them first."""
     console = console or output()
     console.print(Text.assemble((printable(comparison.script), "bold"), f"  {comparison.task}\n"))
+    if all(device.verdict == "unknown" for device in comparison.devices):
+        console.print(Text("Whether it fits is unknown on every device.", "magenta"))
+        for note in comparison.notes:
+            console.print(Text(f"note: {printable(note)}", "dim"))
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     shown = [column for column in _COLUMNS if console.width >= column.width]
     for column in shown:
         justify: Literal["left", "right"] = "right" if column.is_figure else "left"
-        table.add_column(column.heading, justify=justify, no_wrap=True, overflow="ellipsis")
+        table.add_column(column.heading, justify=justify, no_wrap=not column.gives_way)
     for device in comparison.devices:
         table.add_row(*(column.cell(device) for column in shown))
     console.print(table)

@@ -35,7 +35,7 @@ def print_estimate(report: EstimateReport, script: str, console: Console | None 
     console.print(Text(f"confidence: {report.confidence}", "dim"))
     console.print()
     if report.memory is None:
-        console.print(Text("The peak is unknown: the code could not be followed far enough.", "magenta"))
+        console.print(Text("The peak is unknown: the notes below say why.", "magenta"))
     else:
         _print_memory(report, console)
     _print_targets(report, console)

@@ -157,14 +157,14 @@ def read_file(project: Project, path: str) -> Options:
     try:
         root = yaml.compose(project.read_text(path), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as problem:
-        raise NotAConfiguration(f"{path} could not be read: {str(problem)[:200]}") from problem
+        raise NotAConfiguration(f"{path} could not be read: {' '.join(str(problem).split())[:200]}") from problem
     if not isinstance(root, yaml.MappingNode):
         raise NotAConfiguration(f"{path} holds no settings")
     values: dict[str, Given] = {}
     try:
         _flatten(root, "", path, values)
     except (yaml.YAMLError, RecursionError) as problem:
-        raise NotAConfiguration(f"{path} could not be read: {str(problem)[:200]}") from problem
+        raise NotAConfiguration(f"{path} could not be read: {' '.join(str(problem).split())[:200]}") from problem
     return Options(values)
 
 

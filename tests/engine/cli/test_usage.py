@@ -34,6 +34,10 @@ from engine.cli.program import COMMANDS, build_parser
         (["review", "--base", "x", "--head", "y"], "x"),
         (["replay", "nowhere"], "nowhere"),
         (["replay", ".", "--last", "0"], "positive"),
+        (["replay", "https://git.example.org/a/b"], "`git clone` it"),
+        (["explain", "PF1"], "PF101 retained-graph"),
+        (["estimate", "here.py", "--gpu", "cuda:0"], "`here` stands for the devices of this machine"),
+        (["estimate", "--", "torchrun"], "as in `torchrun train.py`"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(
@@ -46,6 +50,48 @@ def test_wrong_use_is_told_in_one_line(
     assert captured.out == ""
     assert told in captured.err
     assert len(captured.err.strip().split("\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("plain.py", "print('no model')\n", "the script to name is the one that starts the training"),
+        ("empty.py", "", "the script to name is the one that starts the training"),
+        ("broken.py", "def f(:\n", "broken.py does not parse"),
+        ("notes.txt", "words\n", "not a Python file, a notebook or a launch script"),
+        ("run.sh", "echo hello\n", "starts no Python program of this repository"),
+        ("bad.yaml", "a: [\n", "bad.yaml could not be read: while parsing"),
+        ("other.json", "{}", "not the configuration of a trainer"),
+    ],
+)
+def test_an_estimate_of_what_is_no_training_says_why_in_one_note(
+    name: str, text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert main(["estimate", name]) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert told in notes[0]
+
+
+def test_words_that_are_no_command_line_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import torch\n")
+    main(["estimate", "train.py", "batch_size=4"])
+    assert "train.py is no program: begin it with python" in capsys.readouterr().err
+
+
+def test_a_path_without_anything_to_check_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("words\n")
+    assert main(["check", "notes.txt"]) == 0
+    assert "no Python file and no notebook to check in notes.txt" in capsys.readouterr().err
+    assert main(["check"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["check", "--format", "xml"], ["review"]])
