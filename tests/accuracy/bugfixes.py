@@ -186,8 +186,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ProcessPoolExecutor(options.jobs, max_tasks_per_child=1) as pool:
         for outcome in pool.map(partial(judge, options.mirrors), sites):
             outcomes.append(outcome)
-            if sys.stderr.isatty():
-                print(f"{len(outcomes)} of {len(sites)}", end="\r", file=sys.stderr, flush=True)
+            became = "skipped" if outcome.skipped else ", ".join(outcome.hits) or outcome.problem or "missed"
+            print(f"{len(outcomes)}/{len(sites)} {_shown(outcome.site)}: {became}", file=sys.stderr, flush=True)
     lines, complete = report(outcomes, read_ledger())
     print("\n".join(lines))
     return 0 if complete else 1
