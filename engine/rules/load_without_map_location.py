@@ -241,12 +241,12 @@ def _of_callers(trace: Trace, load: Load) -> bool:
 
     Not where the same file writes from the CPU."""
     source = load.source
-    if source is None or not load.function or load.stack:
+    if source is None or load.root.kind == "script":
         return False
     saves = {(save.place.path, save.function) for save in trace.of(Save)}
     if any(sync.how == "cpu" and (sync.place.path, sync.function) in saves for sync in trace.of(DeviceSync)):
         return False
-    return any(option.op == "parameter-of-function" for option in source.options())
+    return any(part.op == "parameter-of-function" for part in source.ancestors(limit=30))
 
 
 def _home(load: Load) -> str:

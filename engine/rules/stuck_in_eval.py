@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.evaluation import forwards_by_place
-from engine.rules.facts.identity import same
+from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.remedies.modes import training_mode
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace, Value
-from engine.trace.events import Forward, FrameworkTrainer, ModeChange, Prepare
+from engine.trace.events import Forward, FrameworkTrainer, ModeChange, OptimizerCreated, Prepare
 
 
 @rule("PF303", "stuck-in-eval", "error", "Training goes on in evaluation mode after an evaluation")
@@ -52,27 +52,50 @@ def _as_loaded(trace: Trace) -> Iterator[Draft]:
 
     https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained
     """
-    if any(True for _ in trace.of(FrameworkTrainer, Prepare)):
+    if any(True for _ in trace.of(FrameworkTrainer)):
         return
+    changed = [change.module for change in trace.of(ModeChange)]
+    alone = not changed and not any(True for _ in trace.of(Prepare))
     for forward in trace.of(Forward):
         module = forward.module.origin
-        if not forward.output.feeds_backward or not module.made_by.startswith("transformers.") or forward.mode:
+        if not forward.output.feeds_backward or not module.made_by.startswith(_HUGGING_FACE) or forward.mode:
             continue
-        if "from_pretrained" not in _made_how(module) or module.requires_grad is False or forward.grad is not True:
+        if "from_pretrained" not in _made_how(module) or forward.grad is not True:
             continue
-        if any(True for change in trace.of(ModeChange)) or module.member_of is not None or module.wrapping:
+        if module.member_of is not None or module.wrapping or any(o.wrapping for o in forward.module.options()):
             continue
-        handed = [use for use in module.uses if use.startswith("arg:") and not use.startswith("arg:builtins.")]
-        if handed or any(option.wrapping for option in forward.module.options()):
-            continue
+        handed = {use for use in module.uses if use.startswith("arg:") and not use.startswith("arg:builtins.")}
+        if alone and not handed and module.requires_grad is not False and module.made_by.startswith("transformers."):
+            optimizer = None
+        else:
+            # Beside other networks, whose modes are set: the optimizer says that this one learns, too.
+            optimizer = _optimizer_of(trace, forward)
+            others = any(same(each, module) or each.origin.op in _SOME_MODULE for each in changed)
+            pipelined = all(use.startswith("arg:diffusers.") for use in handed)
+            if optimizer is None or others or not pipelined:
+                continue
+        evidence = [Step(optimizer.place, "its parameters are optimized here")] if optimizer is not None else []
         yield Draft(
             forward.place,
             "`from_pretrained` returns the model in evaluation mode, and no `train()` was found: it is trained without "
-            "dropout.",
-            (Step(module.place, "loaded here"),),
+            "dropout, and gradient checkpointing stays off.",
+            (Step(module.place, "loaded here"), *evidence),
             severity="warning",
         )
         return
+
+
+_HUGGING_FACE = ("transformers.", "diffusers.")
+_SOME_MODULE = frozenset(
+    {"element", "data-element", "parameter-of-function", "attribute", "unknown", "getitem", "getattr"}
+)
+"""Operations of which it is not known which module they give."""
+
+
+def _optimizer_of(trace: Trace, forward: Forward) -> OptimizerCreated | None:
+    """The optimizer that holds the parameters of the module that is called."""
+    held = identities(forward.module)
+    return next((o for o in trace.of(OptimizerCreated) if not held.isdisjoint(modules_behind(o.optimizer))), None)
 
 
 def _made_how(module: Value) -> str:
