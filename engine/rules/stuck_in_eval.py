@@ -54,8 +54,8 @@ def _as_loaded(trace: Trace) -> Iterator[Draft]:
     """
     if any(True for _ in trace.of(FrameworkTrainer)):
         return
-    changed = [change.module for change in trace.of(ModeChange)]
-    alone = not changed and not any(True for _ in trace.of(Prepare))
+    changes = list(trace.of(ModeChange))
+    alone = not changes and not any(True for _ in trace.of(Prepare))
     for forward in trace.of(Forward):
         module = forward.module.origin
         if not forward.output.feeds_backward or not module.made_by.startswith(_HUGGING_FACE) or forward.mode:
@@ -68,11 +68,12 @@ def _as_loaded(trace: Trace) -> Iterator[Draft]:
         if alone and not handed and module.requires_grad is not False and module.made_by.startswith("transformers."):
             optimizer = None
         else:
-            # Beside other networks, whose modes are set: the optimizer says that this one learns, too.
+            # Beside a network that is put into training mode: the optimizer says that this one learns, too.
             optimizer = _optimizer_of(trace, forward)
-            others = any(same(each, module) or each.origin.op in _SOME_MODULE for each in changed)
+            perhaps = any(same(c.module, module) or c.module.origin.op in _SOME_MODULE for c in changes)
+            beside = any(change.mode == "train" and change.root is forward.root for change in changes)
             pipelined = all(use.startswith("arg:diffusers.") for use in handed)
-            if optimizer is None or others or not pipelined:
+            if optimizer is None or perhaps or not beside or not pipelined:
                 continue
         evidence = [Step(optimizer.place, "its parameters are optimized here")] if optimizer is not None else []
         yield Draft(

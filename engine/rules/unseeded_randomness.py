@@ -61,17 +61,21 @@ def _fitted(trace: Trace, seeds: list[Seed]) -> Iterator[Draft]:
 
     https://lightning.ai/docs/pytorch/stable/common/trainer.html#reproducibility
     """
-    fit = next((run for run in trace.of(FrameworkTrainer) if run.what == "fit" and run.library == "lightning"), None)
-    if fit is None or seeds or fit.root.kind != "script" or not _started_here(trace, fit):
-        return
-    if any("seed" in call.name.lower() for call in trace.of(FunctionCall)):
-        return
-    yield Draft(
-        trace.functions.get((fit.place.path, fit.function), fit.place),
-        "`Trainer.fit` draws weights, order and dropout from generators that nothing seeds: two runs of this script "
-        "differ. Begin with `seed_everything(...)`.",
-        (Step(fit.place, "trained here"),),
-    )
+    fits = [run for run in trace.of(FrameworkTrainer) if run.what == "fit" and run.library == "lightning"]
+    own = [fit for fit in fits if fit.root.kind == "script" and _started_here(trace, fit)]
+    # Another script's seeds are its own; those of a file that trains nothing may be of one that is imported.
+    scripts = {id(fit.root) for fit in fits}
+    for fit in {fit.root.path: fit for fit in reversed(own)}.values():
+        if any(seed.root.path == fit.root.path or id(seed.root) not in scripts for seed in seeds):
+            continue
+        if any("seed" in call.name.lower() and call.root is fit.root for call in trace.of(FunctionCall)):
+            continue
+        yield Draft(
+            trace.functions.get((fit.place.path, fit.function), fit.place),
+            "`Trainer.fit` draws weights, order and dropout from generators that nothing seeds: two runs of this script "
+            "differ. Begin with `seed_everything(...)`.",
+            (Step(fit.place, "trained here"),),
+        )
 
 
 def _started_here(trace: Trace, fit: FrameworkTrainer) -> bool:
