@@ -72,8 +72,8 @@ def _fitted(trace: Trace, seeds: list[Seed]) -> Iterator[Draft]:
             continue
         yield Draft(
             trace.functions.get((fit.place.path, fit.function), fit.place),
-            "`Trainer.fit` draws weights, order and dropout from generators that nothing seeds: two runs of this script "
-            "differ. Begin with `seed_everything(...)`.",
+            "`Trainer.fit` draws weights, order and dropout from generators that nothing seeds: two runs of this "
+            "script differ. Begin with `seed_everything(...)`.",
             (Step(fit.place, "trained here"),),
         )
 
