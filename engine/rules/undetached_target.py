@@ -8,7 +8,7 @@ from engine.rules.facts.evaluation import results
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.networks import copied_from, generated, judges, part_of
 from engine.rules.facts.order import by_iteration
-from engine.rules.facts.targets import bootstrapped, compared, output_of
+from engine.rules.facts.targets import bootstrapped, compared, output_of, predicted_views
 from engine.rules.facts.text import together
 from engine.rules.facts.training import clears
 from engine.rules.remedies.detaching import detached_sample, detached_target, graph_freed
@@ -39,6 +39,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _averaged_networks(trace)
     yield from _judged_samples(trace, forwards)
     yield from _own_prediction(trace, forwards)
+    yield from _predicted_views(trace, forwards)
     yield from _sharpened(trace)
     yield from _weighted_log_probabilities(trace, forwards)
     done: set[object] = set()
@@ -159,6 +160,28 @@ def _weighted_log_probabilities(trace: Trace, forwards: dict[int, Forward]) -> I
                         (Step(estimated.place, "estimated here, gradients recorded"),),
                     )
                     return
+
+
+def _predicted_views(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """Two views that predict each other: without a stop-gradient, a constant output is the best answer.
+
+    Chen and He, "Exploring Simple Siamese Representation Learning", 2021, section 4.1.
+    """
+    pairs = list(predicted_views(trace, forwards))
+    for view in pairs:
+        back = next((p for p in pairs if p.source is view.target and p.target is view.source), None)
+        if back is None or not same(view.predicted.module, back.predicted.module):
+            continue
+        yield Draft(
+            view.place,
+            "Each view's prediction is held against what the same encoder makes of the other view, with its graph: the "
+            "two can agree by becoming constant. Detach what is predicted.",
+            (
+                Step(view.target.place, "the target, gradients recorded"),
+                Step(view.predicted.place, "the prediction of it"),
+            ),
+        )
+        return
 
 
 def _sharpened(trace: Trace) -> Iterator[Draft]:

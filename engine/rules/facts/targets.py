@@ -1,9 +1,12 @@
-"""Targets that a network computes: the pass behind a value, and `reward + discount * V(next)`."""
+"""Targets that a network computes: the pass behind a value, `reward + discount * V(next)`, and predicted views."""
 
 from __future__ import annotations
 
-from engine.trace import Value
-from engine.trace.events import Forward
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.trace import Place, Trace, Value
+from engine.trace.events import Forward, FunctionCall, LossCall
 
 _COMPARES = frozenset({"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"})
 _VIEWS = frozenset({"squeeze", "view", "reshape", "gather", "getitem", "flatten", "unsqueeze", "element", "select"})
@@ -42,4 +45,55 @@ def output_of(value: Value, forwards: dict[int, Forward]) -> Forward | None:
             value = live[0]
             continue
         return None
+    return None
+
+
+@dataclass(frozen=True)
+class PredictedView:
+    """`similarity(predictor(encoder(a)), encoder(b))`, with the graphs of both sides."""
+
+    predicted: Forward
+    source: Forward
+    """The encoder's pass that the prediction was made from."""
+    target: Forward
+    """Its pass over the other view."""
+    place: Place
+
+
+def predicted_views(trace: Trace, forwards: dict[int, Forward]) -> Iterator[PredictedView]:
+    """Where the prediction from one view is held against the same encoder's output for another view."""
+    for first, second, place in _similarities(trace):
+        for guess, target in ((first, second), (second, first)):
+            made, other = _encoded(guess, forwards), _encoded(target, forwards)
+            if made is None or other is None or target.carries_graph is not True:
+                continue
+            given = made.inputs[0] if made.inputs else None
+            source = _encoded(given, forwards) if given is not None else None
+            encoder = source.module.origin if source is not None else None
+            if source is None or source is other or encoder is not other.module.origin or encoder is made.module.origin:
+                continue
+            yield PredictedView(made, source, other, place)
+
+
+def _similarities(trace: Trace) -> Iterator[tuple[Value, Value, Place]]:
+    for event in trace.of(FunctionCall, Forward, LossCall):
+        if isinstance(event, LossCall):
+            given = [event.input, event.target] if event.kind == "mse_loss" else []
+        elif isinstance(event, Forward):
+            given = list(event.inputs) if event.module.origin.made_by == "torch.nn.CosineSimilarity" else []
+        else:
+            cosine = event.name == "torch.nn.functional.cosine_similarity"
+            given = list(event.arguments) if cosine else []
+        if len(given) >= 2 and given[0] is not None and given[1] is not None:
+            yield given[0], given[1], event.place
+
+
+def _encoded(value: Value, forwards: dict[int, Forward]) -> Forward | None:
+    """The pass whose output a value is, normalised at most."""
+    for _ in range(4):
+        if id(value) in forwards:
+            return forwards[id(value)]
+        if value.op not in ("normalize", "forward-result", "float") or not value.parents:
+            return None
+        value = value.parents[0]
     return None
