@@ -77,13 +77,13 @@ def predicted_views(trace: Trace, forwards: dict[int, Forward]) -> Iterator[Pred
 
 def _similarities(trace: Trace) -> Iterator[tuple[Value, Value, Place]]:
     for event in trace.of(FunctionCall, Forward, LossCall):
-        if isinstance(event, LossCall):
-            given = [event.input, event.target] if event.kind == "mse_loss" else []
-        elif isinstance(event, Forward):
-            given = list(event.inputs) if event.module.origin.made_by == "torch.nn.CosineSimilarity" else []
-        else:
-            cosine = event.name == "torch.nn.functional.cosine_similarity"
-            given = list(event.arguments) if cosine else []
+        given: list[Value | None] = []
+        if isinstance(event, LossCall) and event.kind == "mse_loss":
+            given = [event.input, event.target]
+        elif isinstance(event, Forward) and event.module.origin.made_by == "torch.nn.CosineSimilarity":
+            given = [*event.inputs]
+        elif isinstance(event, FunctionCall) and event.name == "torch.nn.functional.cosine_similarity":
+            given = [*event.arguments]
         if len(given) >= 2 and given[0] is not None and given[1] is not None:
             yield given[0], given[1], event.place
 
