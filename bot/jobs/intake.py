@@ -30,14 +30,16 @@ class _Waiting(Generic[Entry]):
 class Intake(Generic[Entry]):
     """Stores entries durably, in the order in which they came."""
 
-    def __init__(self, engine: sa.Engine, store: Callable[[sa.Connection, Entry], None]) -> None:
-        """`store` writes one entry through a connection whose transaction is not its own; it runs in a thread."""
+    def __init__(self, engine: sa.Engine, store: Callable[[sa.Connection, Sequence[Entry]], None]) -> None:
+        """`store` writes entries through a connection whose transaction is not its own; it runs in a thread."""
         self._engine = engine
         self._store = store
         # Of its own: in the loop's, running jobs would stand before those that are answered when they are stored.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="intake")
         self._waiting: list[_Waiting[Entry]] = []
         self._writer: asyncio.Task[None] | None = None
+        self._calm = asyncio.Event()
+        self._calm.set()
 
     async def put(self, entry: Entry) -> None:
         """Return when the entry is stored.
@@ -47,10 +49,17 @@ class Intake(Generic[Entry]):
         """
         waiting = _Waiting(entry)
         self._waiting.append(waiting)
+        self._calm.clear()
         if self._writer is None or self._writer.done():
             # Apart from whatever the one who asks is in the middle of.
             self._writer = asyncio.create_task(self._write(), context=contextvars.Context())
         await waiting.stored
+
+    async def calm(self, seconds: float) -> None:
+        """Wait until nobody waits for anything to be stored, so long at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._calm.wait()
 
     async def close(self) -> None:
         """Wait until everything that was put is stored."""
@@ -63,6 +72,7 @@ class Intake(Generic[Entry]):
         while self._waiting:
             together, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
             await self._write_together(together)
+        self._calm.set()
 
     async def _write_together(self, together: Sequence[_Waiting[Entry]]) -> None:
         try:
@@ -81,8 +91,7 @@ class Intake(Generic[Entry]):
 
     def _commit(self, entries: Sequence[Entry]) -> None:
         with self._engine.begin() as connection:
-            for entry in entries:
-                self._store(connection, entry)
+            self._store(connection, entries)
 
 
 def _settle(waiting: _Waiting[Entry], error: Exception | None) -> None:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import json
 import logging
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -40,9 +40,11 @@ from bot.github.errors import InstallationGone, LimitedUntil, Unavailable
 from bot.github.fencing import TakenOver, fenced
 from bot.jobs.intake import Intake
 from bot.jobs.intents import INTENT, Intent, ReviewIntent
+from bot.jobs.mover import Mover
 from bot.jobs.ownership import Ownership
 from bot.jobs.steps import Handler, PutOff, Result, StepFailed
 from bot.storage.database import Heartbeats, create_urgent_engine
+from bot.storage.inbox import Inbox, Letter
 
 logger = logging.getLogger(__name__)
 
@@ -229,15 +231,6 @@ async def _apart(work: Coroutine[Any, Any, str]) -> str:
     return await asyncio.create_task(work, context=contextvars.Context())
 
 
-@dataclass(frozen=True)
-class _Accepted:
-    """A job to store."""
-
-    job_id: str
-    intent: Intent
-    delay_seconds: float
-
-
 class Jobs:
     """The queue of this process."""
 
@@ -262,7 +255,9 @@ class Jobs:
         self._lanes = lanes
         self._heartbeats = Heartbeats(engine)
         self._urgent = create_urgent_engine(engine)
-        self._intake = Intake(self._urgent, self._store)
+        self._inbox = Inbox(engine)
+        self._intake = Intake(self._urgent, self._inbox.put)
+        self._mover = Mover(engine, self._inbox, self._store, self._intake.calm)
         self._client: DBOSClient | None = None
         self._keeper: asyncio.Task[None] | None = None
         self.ready = False
@@ -302,41 +297,56 @@ class Jobs:
             application_name=APPLICATION,
             lazy=True,
         )
+        self._mover.start()
         self._keeper = asyncio.create_task(self._keep_house())
         self.ready = True
 
     async def accept(self, job_id: str, intent: Intent, *, delay_seconds: float = 0.0) -> None:
         """Store a job. An id that is known already changes nothing."""
-        await self._intake.put(_Accepted(job_id, intent, delay_seconds))
+        if self._client is None:
+            raise RuntimeError("the queue is not started")
+        letter = Letter(
+            job_id,
+            intent.model_dump_json(),
+            lane=_lane(intent, self._lanes),
+            subject=intent.partition if isinstance(intent, ReviewIntent) else "",
+            due=time.time() + delay_seconds,
+        )
+        await self._intake.put(letter)
+        self._mover.ring()
 
-    def _store(self, connection: sa.Connection, accepted: _Accepted) -> None:
+    def _store(self, connection: sa.Connection, letter: Letter) -> None:
         if self._client is None:
             raise RuntimeError("the queue is not started")
         options: EnqueueOptions = {
             "workflow_name": WORKFLOW,
             "queue_name": QUEUE,
-            "workflow_id": accepted.job_id,
+            "workflow_id": letter.job_id,
             "app_version": APPLICATION_VERSION,
-            "queue_partition_key": _lane(accepted.intent, self._lanes),
+            "queue_partition_key": letter.lane,
         }
-        if isinstance(accepted.intent, ReviewIntent):
+        if letter.subject:
             # A field of the library's that can be asked for: see `_is_followed`.
-            options["authenticated_user"] = accepted.intent.partition
-        if accepted.delay_seconds > 0:
-            options["delay_seconds"] = accepted.delay_seconds
-        self._client.enqueue_in_transaction(connection, options, accepted.intent.model_dump(mode="json"))
+            options["authenticated_user"] = letter.subject
+        delay = letter.due - time.time()
+        if delay > 0:
+            options["delay_seconds"] = delay
+        self._client.enqueue_in_transaction(connection, options, json.loads(letter.intent))
 
     async def knows(self, job_id: str) -> bool:
         """Tell whether a job of this id was ever stored."""
+        # In this order: it may be moved meanwhile.
+        if await asyncio.to_thread(self._inbox.holds, job_id):
+            return True
         return await DBOS.get_workflow_status_async(job_id) is not None
 
     async def waiting(self) -> int:
         """Return how many jobs are stored and not finished."""
-        return len(
-            await DBOS.list_workflows_async(
-                status=["PENDING", "ENQUEUED", "DELAYED"], load_input=False, load_output=False
-            )
+        accepted = await asyncio.to_thread(self._inbox.count)
+        queued = await DBOS.list_workflows_async(
+            status=["PENDING", "ENQUEUED", "DELAYED"], load_input=False, load_output=False
         )
+        return accepted + len(queued)
 
     async def age_seconds(self) -> float:
         """Return how long the oldest job that a free worker would take has waited, in seconds; 0 where none waits.
@@ -380,9 +390,8 @@ class Jobs:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
-        await self._intake.close()
-        if self._urgent is not self._engine:
-            self._urgent.dispose()
+        await self._intake.calm(LEAVE_SECONDS)
+        await self._mover.stop()
         drain = DRAIN_SECONDS if self._handler and await self._busy() else 0
         if self._handler:
             # The others need not wait for our silence: a worker that is removed for good leaves its jobs in order.
@@ -390,6 +399,10 @@ class Jobs:
             with contextlib.suppress(sa.exc.SQLAlchemyError):
                 await asyncio.to_thread(self._heartbeats.beat, self._executor_id, seen)
         await asyncio.to_thread(DBOS.destroy, workflow_completion_timeout_sec=drain)
+        # What the last jobs ordered is moved at the next start, or by another process.
+        await self._intake.close()
+        if self._urgent is not self._engine:
+            self._urgent.dispose()
         if self._client is not None:
             self._client.destroy()
         if self._handler in _handlers:
@@ -406,6 +419,8 @@ class Jobs:
         deleted_at = 0.0
         while True:
             try:
+                # What another process accepted, and was not left the time to move.
+                self._mover.ring()
                 if self._handler:
                     await asyncio.to_thread(self._heartbeats.beat, self._executor_id, time.time())
                     await self._take_over()

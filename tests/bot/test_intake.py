@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,8 @@ class Shelf:
     def _count(self, _connection: sa.Connection) -> None:
         self.transactions += 1
 
-    def store(self, connection: sa.Connection, name: str) -> None:
-        connection.execute(sa.text("INSERT INTO entries VALUES (:name)"), {"name": name})
+    def store(self, connection: sa.Connection, names: Sequence[str]) -> None:
+        connection.execute(sa.text("INSERT INTO entries VALUES (:name)"), [{"name": name} for name in names])
 
     def names(self) -> list[str]:
         with self.engine.connect() as connection:
@@ -73,3 +74,18 @@ async def test_somebody_who_does_not_wait_for_the_answer_holds_nobody_up(tmp_pat
     await intake.close()
 
     assert "there" in shelf.names()
+
+
+async def test_calm_is_when_nobody_waits_and_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    intake = Intake(shelf.engine, shelf.store)
+    await intake.calm(60)
+
+    putting = asyncio.create_task(intake.put("a"))
+    await asyncio.sleep(0)
+    await intake.calm(0)
+    assert not putting.done()
+    await intake.calm(60)
+
+    assert shelf.names() == ["a"]
+    await putting

@@ -240,6 +240,35 @@ async def test_a_worker_that_is_stopped_lets_its_job_end(tmp_path: Path) -> None
     assert worker.ended == ["running"]
 
 
+def test_what_a_job_orders_while_its_worker_is_stopped_is_done_by_the_next(tmp_path: Path) -> None:
+    first, second = Worker(), Worker()
+
+    async def stopped() -> None:
+        async with queue(tmp_path, first) as jobs:
+
+            async def order(job_id: str, intent: Intent, steps: Steps) -> str:
+                first.begun.append(job_id)
+                while jobs.ready:
+                    await asyncio.sleep(0.02)
+                await jobs.accept("ordered", review(2))
+                first.ended.append(job_id)
+                return "done"
+
+            first.handle = order  # type: ignore[method-assign]
+            await jobs.accept("ordering", review(1))
+            async with asyncio.timeout(60):
+                while not first.begun:
+                    await asyncio.sleep(0.02)
+
+    async def next_one() -> None:
+        async with queue(tmp_path, second):
+            await ended(second, 1)
+
+    asyncio.run(stopped())
+    asyncio.run(next_one())
+    assert (first.ended, second.ended) == (["ordering"], ["ordered"])
+
+
 async def test_a_fault_of_our_own_is_a_failure_with_a_reason(tmp_path: Path) -> None:
     def step() -> None:
         raise KeyError("surprise")

@@ -106,8 +106,11 @@ async def _send(url: str, rate: float, prepared: list[Prepared]) -> list[Answere
 
 def _unfinished(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
-        query = "SELECT count(*) FROM workflow_status WHERE status IN ('PENDING', 'ENQUEUED', 'DELAYED')"
-        return int(connection.execute(query).fetchone()[0])
+        queries = (
+            "SELECT count(*) FROM preflight_inbox",
+            "SELECT count(*) FROM workflow_status WHERE status IN ('PENDING', 'ENQUEUED', 'DELAYED')",
+        )
+        return sum(int(connection.execute(query).fetchone()[0]) for query in queries)
 
 
 def _done(database: Path, guids: list[str]) -> int:
