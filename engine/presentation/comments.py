@@ -95,7 +95,7 @@ def _comment(finding: Finding, head: Project, diffs: Mapping[str, FileDiff]) -> 
 def _at_deletion(finding: Finding, cause: Deletion | None) -> ReviewComment | None:
     if cause is None:
         return None
-    body = comment_body(finding, None)
+    body = comment_body(finding, None, f" at {code_span(f'{finding.path}:{finding.line}')}")
     return ReviewComment(path=cause.path, line=cause.base_line, side="LEFT", body=body, fingerprint=finding.fingerprint)
 
 
@@ -159,10 +159,11 @@ def _cell_suggestion(finding: Finding, head: Project, hunk: Hunk) -> _Suggestion
     return _Suggestion(first, last, tuple(after[first - 1 : len(after) - left]))
 
 
-def comment_body(finding: Finding, suggestion: str | None) -> str:
-    """Message, chain of evidence, suggestion, and the hidden marker."""
+def comment_body(finding: Finding, suggestion: str | None, elsewhere: str = "") -> str:
+    """Message, chain of evidence, suggestion, and the hidden marker; `elsewhere` names the finding's own place where
+    the comment stands at another."""
     cell = split_cell(finding.path)[1]
-    where = f" in cell {cell}, line {finding.line}" if cell else ""
+    where = elsewhere or (f" in cell {cell}, line {finding.line}" if cell else "")
     parts = [f"{_MARKS[finding.severity]} **{escape(finding.name)}** ({finding.rule}){where}: {prose(finding.message)}"]
     if finding.evidence:
         parts.append("How it comes about:\n" + "\n".join(_step(n, e) for n, e in enumerate(finding.evidence, start=1)))

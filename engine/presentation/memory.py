@@ -117,42 +117,58 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
             return ""
         reason = f" {escape(head.notes[0])}" if head.notes else ""
         return f"### Peak GPU memory of {code_span(script)}\n\nUnknown after this change.{reason}"
-    parts = [f"### Peak GPU memory of {code_span(script)}"]
-    if told := memory_in_words(before, shown):
-        parts.append(f"**{told}**")
+    changes = memory_in_words(before, shown)
+    size = shown.memory.occupied
+    peak = (
+        f"{show_bytes(size.expected)} as `nvidia-smi` shows it (90 % range: {show_bytes(size.low)} to "
+        f"{show_bytes(size.high)}; confidence: {shown.confidence})."
+    )
+    parts = [
+        f"### Peak GPU memory of {code_span(script)}",
+        f"**{changes}** {peak}" if changes else f"{peak} This change does not move it." if before else peak,
+    ]
+    if shown.targets:
+        told = "Per device: " + ", ".join(_target(target) for target in shown.targets) + "."
+        parts.append(f"{told} {show_prices_dated(shown.targets)}".rstrip())
+    parts += [rent_in_words(before, shown), _changed_settings(before, shown)]
+    figures = f"{_counters(before, shown)}\n\n{_breakdown(before, shown)}"
+    news = bool(changes) or before is None
+    parts.append(figures if news else folded("The peak in figures", figures))
+    savings = savings_table(shown.savings, [target.gpu for target in shown.targets]) if shown.savings else ""
+    if shown.smaller is not None and (words := smaller_device(shown.smaller)):
+        savings = "\n\n".join(part for part in (savings, escape(words)) if part)
+    wanted = any(target.verdict != "fits" for target in shown.targets)
+    parts.append(savings if wanted else folded("What would save memory", savings))
+    notes = "\n".join(f"- {escape(note)}" for note in shown.notes[:MAX_NOTES])
+    basis = "\n\n".join(part for part in (_settings_table(shown), notes) if part)
+    parts.append(folded("What this was computed from", basis))
+    return "\n\n".join(part for part in parts if part)
+
+
+def folded(title: str, text: str) -> str:
+    """A text behind a title that opens it; empty where there is none."""
+    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>" if text else ""
+
+
+def _counters(before: EstimateReport | None, shown: EstimateReport) -> str:
+    """The peak as each tool counts it, before and after."""
     rows: list[list[str]] = []
     for name, meaning in COUNTERS:
         now: ByteRange = getattr(shown.memory, name)
         row = [meaning]
-        if before is not None and before.memory is not None:
+        if before is not None:
             was: ByteRange = getattr(before.memory, name)
             row += [show_range(was), show_range(now), show_difference(was.expected, now.expected)]
         else:
             row += [show_range(now)]
         rows.append(row)
-    headings = (
-        ["Peak, 90 % range", "base", "this change", "difference"] if before else ["Peak, 90 % range", "this change"]
-    )
-    parts.append(table(headings, rows, right=range(1, len(headings))))
-    parts.append(breakdown_chart(shown.memory.breakdown, before.memory.breakdown if before and before.memory else None))
-    if shown.targets:
-        told = "Per device: " + ", ".join(_target(target) for target in shown.targets) + "."
-        parts.append(f"{told} {show_prices_dated(shown.targets)}".rstrip())
-    if rent := rent_in_words(before, shown):
-        parts.append(rent)
-    changed = _changed_settings(before, shown)
-    if changed:
-        parts.append(changed)
-    if shown.savings:
-        parts.append(savings_table(shown.savings, [target.gpu for target in shown.targets]))
-    if shown.smaller is not None and (words := smaller_device(shown.smaller)):
-        parts.append(escape(words))
-    parts.append(f"Confidence: {shown.confidence}.")
-    basis = [_settings_table(shown), "\n".join(f"- {escape(note)}" for note in shown.notes[:MAX_NOTES])]
-    if any(basis):
-        inside = "\n\n".join(part for part in basis if part)
-        parts.append(f"<details>\n<summary>What this was computed from</summary>\n\n{inside}\n\n</details>")
-    return "\n\n".join(parts)
+    headings = ["Peak, 90 % range", *(["base"] if before else []), "this change", *(["difference"] if before else [])]
+    return table(headings, rows, right=range(1, len(headings)))
+
+
+def _breakdown(before: EstimateReport | None, shown: EstimateReport) -> str:
+    was = before.memory.breakdown if before is not None and before.memory is not None else None
+    return breakdown_chart(shown.memory.breakdown, was) if shown.memory is not None else ""
 
 
 def _target(target: Target) -> str:

@@ -146,6 +146,7 @@ def test_a_finding_that_comes_from_a_deleted_line_says_which() -> None:
     (comment,) = report.review_comments
     assert (comment.path, comment.side, comment.line) == ("train.py", "LEFT", 9), "its own line is in no hunk"
     assert "deletes `optimizer.zero_grad()`" in comment.body
+    assert "(PF201) at `train.py:21`:" in comment.body, "the comment stands elsewhere than its finding"
     assert "suggestion" not in comment.body.split("\n```")[-1]
 
 

@@ -74,6 +74,22 @@ def test_what_the_peak_is_made_of_is_drawn_and_listed() -> None:
     assert "| Of which | this change |" in alone
 
 
+def test_a_peak_that_does_not_move_is_one_line_and_the_rest_is_folded() -> None:
+    small, large = report(512), report(65536)
+    still = memory_change("train.py", small, small)
+    outside = re.sub(r"<details>.*?</details>", "", still, flags=re.DOTALL)
+    assert "This change does not move it." in outside
+    assert "`t4`: ✅ fits" in outside
+    assert "```" not in outside and "| ---" not in outside, "figures are for who asks"
+    assert "The peak in figures" in still and "What would save memory" in still
+
+    moved = re.sub(r"<details>.*?</details>", "", memory_change("train.py", small, large), flags=re.DOTALL)
+    assert "```mermaid" in moved
+    assert "| What would save memory |" in moved, "it does not fit: what would help stands open"
+    fits = re.sub(r"<details>.*?</details>", "", memory_change("train.py", large, small), flags=re.DOTALL)
+    assert "| What would save memory |" not in fits
+
+
 def test_several_programs_get_a_row_each_above_the_one_that_moves_most() -> None:
     small, large = report(512), report(65536)
     programs = [
