@@ -114,6 +114,7 @@ class Allocator:
         self._peak_pending = False
         self.label = ""
         self.events: list[Event] | None = [] if record else None
+        self.least_recorded = 0
 
     # ------------------------------------------------------------------------------------------ peaks
 
@@ -159,6 +160,8 @@ class Allocator:
     def _book(self, block: Block, number_of_bytes: int) -> None:
         # A block that changes its category leaves one curve of the timeline and enters another.
         assert self.events is not None
+        if abs(number_of_bytes) < self.least_recorded:
+            return
         name = CATEGORIES[block.category]
         event = Event(number_of_bytes, name, self.label, self.allocated, self.reserved, block.position)
         self.events.append(event)

@@ -12,6 +12,7 @@ from engine.confinement import confined, released
 from engine.garbage import rarely_collected
 from engine.memory.adjustments import asked_for
 from engine.memory.libraries import library_module
+from engine.memory.long_run import Batches
 from engine.memory.observations import Observations, Watcher
 from engine.memory.program.budget import Budget, OutOfBudget
 from engine.memory.program.machine import Interpreter
@@ -22,6 +23,8 @@ from engine.project import UnreadableFile
 if TYPE_CHECKING:
     from engine.project import Project
 
+LEAST_RECORDED = 4 << 20
+"""Bytes of the smallest block that is recorded where only large ones are asked about."""
 STACK_BYTES = 512 * 1024 * 1024
 """Stack of the interpreting thread (address space; pages are used as needed)."""
 
@@ -176,6 +179,7 @@ def _run(
         machine.on_call = watcher.on_call
         if adjust is not None:
             adjust(interpreter)
+        batches = _batches(interpreter, watcher)
         try:
             with confined():
                 interpreter.run_main(launch.script)
@@ -194,7 +198,7 @@ def _run(
             peak = peak.or_higher(activity.first_step)
         outcome = Outcome(
             allocated=peak.allocated,
-            reserved=peak.reserved,
+            reserved=peak.reserved + (batches.growth() if batches is not None else 0),
             categories=peak.categories,
             observations=watcher.finish(),
             notes=(*launch.notes, *interpreter.notes, *machine.notes),
@@ -213,3 +217,27 @@ def _run(
         )
         interpreter.modules.clear()
     return outcome
+
+
+def _batches(interpreter: Interpreter, watcher: Watcher) -> Batches | None:
+    """Watch the batches of a run whose lengths differ; None where they are alike or the segments grow themselves."""
+    parts = interpreter.state.get("parts of the longest batch")
+    allocator = interpreter.device.allocator
+    if not parts or allocator.expandable_segments:
+        return None
+    if allocator.events is None:
+        allocator.events = []
+        allocator.least_recorded = LEAST_RECORDED
+    batches = Batches(allocator.events, tuple(parts))
+
+    def on_call(moment: str, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        batches.on_call()
+        watcher.on_call(moment, module, args, kwargs)
+
+    def on_backward(moment: str) -> None:
+        watcher.on_backward(moment)
+        batches.on_backward(moment)
+
+    interpreter.device.on_call = on_call
+    interpreter.device.on_backward = on_backward
+    return batches

@@ -9,7 +9,7 @@ from engine.memory.evidence import LENGTHS_DIFFER
 from engine.memory.launch import CONFIGURATIONS
 from engine.memory.shadow import Launch
 from engine.memory.trainers.options import Given, NotAConfiguration, Options, read_file, read_words, typed
-from engine.memory.trainers.programs import program, steps_to_see
+from engine.memory.trainers.programs import LADDER, program, steps_to_see
 from engine.memory.trainers.recipes import Recipe
 from engine.memory.trainers.tables import CannotRead, Trainer, integer
 
@@ -147,7 +147,7 @@ def _state(recipe: Recipe) -> dict[str, Any]:
     if recipe.structure:
         state |= {"model name": recipe.model, "model evidence": "catalogue"}
     if (steps := steps_to_see(recipe)) is not None:
-        state["steps to see"] = steps
+        state |= {"steps to see": steps, "parts of the longest batch": LADDER}
     return state
 
 
