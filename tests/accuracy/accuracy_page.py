@@ -28,9 +28,9 @@ def page(outcomes: Sequence[Outcome], intervals: Mapping[str, Spread], unseen: M
         "Made by `make calibrate` from the rows under `tests/cases/memory`; do not edit. `simulated` and `projects`",
         "are peaks of a real autograd run on fake tensors; `measured` are peaks that others measured on GPUs, read",
         "from the plain Python program, and `native` the same from the trainer's own launch files. The range is",
-        "calibrated to hold 90 % of a class of evidence; *unseen* is the coverage under intervals made without the",
-        "rows' own origin, and the figure for what comes from elsewhere. Rows far beyond the quartiles of their class",
-        "make no interval and count as missed; classes and that fence were chosen with these rows in view.",
+        "calibrated to hold 90 % of runs, and rows of one origin count as one for it; *unseen* is the coverage under",
+        "intervals made without the rows' own origin, and the figure for what comes from elsewhere. The classes, and",
+        "how much of each is left out (`tests/accuracy/calibrate.py`), were chosen with these rows in view.",
         "",
         "| rows | number | resolved | mean error | within 5 % | within 10 % | coverage | unseen | median width |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -53,8 +53,8 @@ def _classes(outcomes: Iterable[Outcome], intervals: Mapping[str, Spread]) -> li
     lines = [
         "Mean error counts rows whose counter is stated. By class of evidence (`engine/memory/evidence.py`):",
         "",
-        "| interval | rows | truth against estimate, 90 % | median error |",
-        "|---|---|---|---|",
+        "| interval | rows | of | truth against estimate | median error |",
+        "|---|---|---|---|---|",
     ]
     by_class: dict[str, list[float]] = {}
     for outcome in outcomes:
@@ -64,7 +64,9 @@ def _classes(outcomes: Iterable[Outcome], intervals: Mapping[str, Spread]) -> li
     for name, spread in intervals.items():
         errors = by_class.get(name, [])
         median = f"{statistics.median(errors):.1%}" if errors else ""
-        lines.append(f"| {name} | {spread.runs} | {spread.low:+.1%} to {spread.high:+.1%} | {median} |")
+        lines.append(
+            f"| {name} | {spread.runs} | {spread.source} | {spread.low:+.1%} to {spread.high:+.1%} | {median} |"
+        )
     return lines
 
 

@@ -44,7 +44,7 @@ def test_blocks_that_follow_no_length_tell_nothing() -> None:
     assert run(PARTS, (640, 1), (1280, 5)).growth() == 0
 
 
-SWIFT = "swift sft --model Qwen/Qwen2-0.5B --train_type lora --max_length 1024 --packing {} --gradient_checkpointing true\n"
+SWIFT = "swift sft --model Qwen/Qwen2-0.5B --train_type lora --max_length 1024 --packing {}\n"
 
 
 def test_an_estimate_of_padded_batches_is_that_of_a_long_run() -> None:
