@@ -123,7 +123,8 @@ def memory_title(report: ReviewReport) -> str:
 
 def not_looked_at(limited: Sequence[str]) -> str:
     """Return the summary's word on what of a change was left out; empty where nothing was."""
-    return f"Not looked at: {'; '.join(prose(each) for each in limited)}. The check run says more." if limited else ""
+    told = "; ".join(prose(each) for each in limited)
+    return f"Not looked at: {told}. The reasons stand in the check run, under its summary." if limited else ""
 
 
 def gibibytes(size: int) -> str:
