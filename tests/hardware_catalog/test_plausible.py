@@ -88,6 +88,13 @@ def test_the_devices_people_rent_have_bandwidth_and_rate() -> None:
         assert memory_bandwidth_gb_s(find_gpu(name)) and bf16_tflops(find_gpu(name)), name
 
 
+@pytest.mark.parametrize("row", [*all_gpus(), *all_instances()], ids=lambda row: str(row.id))
+def test_a_source_is_an_address_or_says_that_there_is_none(row: Gpu | Instance) -> None:
+    said = re.compile(r"https?://|github:\w|not kept|no source")
+    for source in (row.source, getattr(row, "price_source", None), getattr(row, "context_source", None)):
+        assert source is None or said.search(source), source
+
+
 def test_a_spelling_means_one_device_or_those_of_one_maker_and_family() -> None:
     for spelling, ids in spellings().items():
         assert spelling
