@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -52,13 +53,21 @@ def inline(text: str) -> Markup:
     return Markup("").join(marked)
 
 
+_INSIDE_A_NAME = re.compile(r"(?<=[\w)][._=/:(])(?=\w)")
+
+
+def breakable(text: str) -> Markup:
+    """Return a text whose long names may go on in the next line behind a mark in them: `torch.utils.checkpoint`."""
+    return Markup("<wbr>").join(escape(part) for part in _INSIDE_A_NAME.split(text))
+
+
 class Pages:
     """Renders templates to answers."""
 
     def __init__(self, package: str = "bot.pages", **shared: Any) -> None:
         self._templates = environment(package)
         self._templates.globals.update(shared)
-        self._templates.filters["inline"] = inline
+        self._templates.filters.update(inline=inline, breakable=breakable)
 
     def text(self, template: str, **values: Any) -> str:
         """Return a rendered template."""

@@ -245,8 +245,9 @@ class History:
     now: Day
     width: int = WIDTH
     height: int = 220
-    left: int = 44
-    right: int = WIDTH - 14
+    left: int = 14
+    right: int = WIDTH - 44
+    """The axis stands at the newest days, which a phone shows first."""
     bottom: int = 220 - 26
 
 

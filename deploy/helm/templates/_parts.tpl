@@ -47,6 +47,14 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{- define "preflight.databaseEnvironment" -}}
+# Empty, so that the file counts: the image's own is SQLite.
+- name: PREFLIGHT_DATABASE_URL
+  value: ""
+- name: PREFLIGHT_DATABASE_URL_FILE
+  value: /etc/preflight/database/url
+{{- end -}}
+
 {{/* Secrets come as files, never as values. Call it with the root and the secret that holds the database's address. */}}
 {{- define "preflight.environment" -}}
 - name: PREFLIGHT_APP_ID
@@ -61,11 +69,7 @@ capabilities:
 - name: PREFLIGHT_CLIENT_SECRET_FILE
   value: /etc/preflight/app/client-secret
 {{- end }}
-# Empty, so that the file counts: the image's own is SQLite.
-- name: PREFLIGHT_DATABASE_URL
-  value: ""
-- name: PREFLIGHT_DATABASE_URL_FILE
-  value: /etc/preflight/database/url
+{{ include "preflight.databaseEnvironment" .root }}
 - name: PREFLIGHT_EXECUTOR_ID
   valueFrom:
     fieldRef:
@@ -80,9 +84,24 @@ capabilities:
 - name: app
   mountPath: /etc/preflight/app
   readOnly: true
+{{ include "preflight.databaseMount" . }}
+{{- end -}}
+
+{{- define "preflight.databaseMount" -}}
 - name: database
   mountPath: /etc/preflight/database
   readOnly: true
+{{- end -}}
+
+{{/* Call it with the name of a secret and the key in it that holds the database's address. */}}
+{{- define "preflight.databaseVolume" -}}
+- name: database
+  secret:
+    secretName: {{ .name }}
+    defaultMode: 0440
+    items:
+      - key: {{ .url }}
+        path: url
 {{- end -}}
 
 {{- define "preflight.secretVolumes" -}}
@@ -99,13 +118,7 @@ capabilities:
       - key: {{ . }}
         path: client-secret
       {{- end }}
-- name: database
-  secret:
-    secretName: {{ .database.name }}
-    defaultMode: 0440
-    items:
-      - key: {{ .database.url }}
-        path: url
+{{ include "preflight.databaseVolume" .database }}
 {{- end -}}
 
 {{- define "preflight.probes" -}}

@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 
+from bot.pages.rendering import breakable
 from bot.reports.access import REMEMBERED_SECONDS
 from bot.reports.chart import size
 from bot.review.measured import Evidence as Measured
@@ -205,6 +206,11 @@ async def test_measured_peaks_stand_beside_the_estimate(library: Library) -> Non
     assert "<script>alert" not in text
     other = measured.model_copy(update={"measurement": row(entry="other.py")})
     assert "Measured by" not in (await page(library, await library.keep(measured=other)))[1]
+
+
+def test_long_names_break_behind_a_mark_and_nowhere_else() -> None:
+    assert breakable("saved (torch.autograd.save_on_cpu)") == ("saved (torch.<wbr>autograd.<wbr>save_<wbr>on_<wbr>cpu)")
+    assert breakable("set A_B=<c:True>, twice. Then") == "set A_<wbr>B=&lt;c:<wbr>True&gt;, twice. Then"
 
 
 # The explorer
