@@ -51,8 +51,10 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def check_title(report: ReviewReport, skipped: Skipped | None, limited: Sequence[str] = ()) -> str:
-    """Return the one line that stands beside the check."""
+def check_title(
+    report: ReviewReport, skipped: Skipped | None, limited: Sequence[str] = (), remarks: Sequence[str] = ()
+) -> str:
+    """Return the one line that stands beside the check; `remarks` are on its configuration."""
     notes = sum(finding.severity == "note" for finding in report.introduced)
     new = len(report.introduced) - notes
     fixed = sum(finding.severity != "note" for finding in report.fixed)
@@ -63,7 +65,7 @@ def check_title(report: ReviewReport, skipped: Skipped | None, limited: Sequence
         parts.append(f"{fixed} fixed")
     if report.failed:
         parts.append(f"{count(len(report.failed), 'file')} not analysed")
-    parts += limited
+    parts += [*limited, *remarks]
     verdict = memory_title(report)
     if verdict:
         parts.append(verdict)
@@ -119,6 +121,14 @@ def memory_title(report: ReviewReport) -> str:
     verdicts = [f"{target.verdict.replace('-', ' ')} {target.gpu}" for target in head.targets]
     told = f"{text}: {', '.join(verdicts)}" if verdicts else f"peak {text}"
     return ", ".join([told, *others])
+
+
+def on_configuration(in_force: int, proposed: int) -> tuple[str, ...]:
+    """Return the title's words on mistakes in the configuration: in that which holds, and in the pull request's own."""
+    remarks = [f"{count(in_force, 'mistake')} in the configuration"] if in_force else []
+    if proposed:
+        remarks.append(f"{count(proposed, 'mistake')} in the new configuration")
+    return tuple(remarks)
 
 
 def not_looked_at(limited: Sequence[str]) -> str:

@@ -252,6 +252,7 @@ class ReviewPipeline:
             page=page,
             skipped=skipped,
             limited=limited,
+            remarks=messages.on_configuration(len(problems), proposal.mistakes if proposal is not None else 0),
             sections="\n\n".join(part for part in (considered.section, unread) if part),
             text=with_chains(text, report.introduced, Source(loaded.page, loaded.head_sha)),
             most_comments=settings.max_comments,
@@ -336,7 +337,7 @@ class ReviewPipeline:
             title = summary.partition(".")[0]
         else:
             report = analysed.report
-            title = messages.check_title(report, analysed.skipped, analysed.limited)
+            title = messages.check_title(report, analysed.skipped, analysed.limited, analysed.remarks)
             summary = publishing.check_summary(report)
             # A change of which a part could not be read is not shown as checked.
             incomplete = bool(report.failed or analysed.limited) and report.conclusion == "success"

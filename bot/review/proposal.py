@@ -17,6 +17,7 @@ class Proposal:
 
     text: str
     annotations: tuple[Annotation, ...] = ()
+    mistakes: int = 0
 
 
 def propose(before: LoadedSettings, after: LoadedSettings, base_ref: str) -> Proposal | None:
@@ -51,4 +52,4 @@ def propose(before: LoadedSettings, after: LoadedSettings, base_ref: str) -> Pro
         for problem in wrong
         if not problem.path.startswith(ORGANISATION)
     )
-    return Proposal("\n\n".join(parts), marks)
+    return Proposal("\n\n".join(parts), marks, len(wrong))

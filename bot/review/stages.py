@@ -50,6 +50,8 @@ class Analysed(_Stage):
     """What was not looked at, and what is wrong with the configuration."""
     limited: tuple[str, ...] = ()
     """What was not looked at, in a few words each."""
+    remarks: tuple[str, ...] = ()
+    """What the title says of mistakes in the configuration."""
     sections: str = ""
     """What the summary says besides the engine's words: what people dismissed, and what was not looked at."""
     most_comments: int = 0

@@ -138,7 +138,7 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
     if shown.smaller is not None and (words := smaller_device(shown.smaller)):
         savings = "\n\n".join(part for part in (savings, escape(words)) if part)
     wanted = any(target.verdict != "fits" for target in shown.targets)
-    parts.append(savings if wanted else folded("What would save memory", savings))
+    parts.append(savings if wanted else folded("Ways to save memory", savings))
     notes = "\n".join(f"- {escape(note)}" for note in shown.notes[:MAX_NOTES])
     basis = "\n\n".join(part for part in (_settings_table(shown), notes) if part)
     parts.append(folded("What this was computed from", basis))
@@ -238,6 +238,15 @@ def memory_in_words(base: EstimateReport | None, head: EstimateReport | None) ->
     told = f"The peak {verb} from {show_bytes(was)} to {show_bytes(now)}"
     told += "".join(f"; {code_span(target.gpu)}: {VERDICT_WORDS[target.verdict]} now" for target in moved)
     return told + "."
+
+
+def no_longer_fitting(base: EstimateReport | None, head: EstimateReport | None) -> Sequence[Target]:
+    """The devices on which the run fitted, or did so better, before a change; none where either side is not known."""
+    if base is None or head is None:
+        return ()
+    ranks = {"fits": 0, "borderline": 1, "does-not-fit": 2}
+    before = {target.gpu: ranks.get(target.verdict, 9) for target in base.targets}
+    return tuple(each for each in head.targets if ranks.get(each.verdict, -1) > before.get(each.gpu, 9))
 
 
 def savings_table(savings: Sequence[Saving], gpus: Sequence[str]) -> str:

@@ -8,9 +8,16 @@ from collections.abc import Collection, Sequence
 from engine.findings import SEVERITY_ORDER, FailedFile, Finding, MemoryChange
 from engine.fingerprints import place_order
 from engine.presentation.markdown import clipped, code_span, escape, prose
-from engine.presentation.memory import memory_change, programs_table
+from engine.presentation.memory import (
+    VERDICT_WORDS,
+    memory_change,
+    memory_in_words,
+    no_longer_fitting,
+    programs_table,
+)
 
 MAX_LISTED = 30
+MAX_IN_HEADLINE = 3
 MAX_FAILED = 20
 
 _MARKS = {"error": "🛑", "warning": "⚠️", "note": "ℹ️"}
@@ -32,7 +39,7 @@ def summary_markdown(
     `known` are fingerprints of findings that an earlier push brought, `since` lines of Markdown about findings that
     were said and are gone again.
     """
-    parts = [f"## Preflight: {headline(introduced, fixed, failed)}"]
+    parts = [f"## Preflight: {headline(introduced, fixed, failed)}{_memory_news(memory, programs)}"]
     notes = [finding for finding in introduced if finding.severity == "note"]
     grave = [finding for finding in introduced if finding.severity != "note"]
     repaired = [finding for finding in fixed if finding.severity != "note"]
@@ -75,6 +82,24 @@ def headline(introduced: Sequence[Finding], fixed: Sequence[Finding], failed: Se
     if failed:
         text += f", {_not_analysed(failed)}"
     return text
+
+
+def _memory_news(memory: MemoryChange, programs: Sequence[MemoryChange]) -> str:
+    """What the verdict says of memory: programs that no longer fit where they did, or surely did; else how the peak
+    moves. It is news as much as any finding."""
+    worse = dict.fromkeys(
+        f"{code_span(program.script or '')} {VERDICT_WORDS[target.verdict]} on {code_span(target.gpu)}"
+        if target.verdict == "borderline"
+        else f"{code_span(program.script or '')} {VERDICT_WORDS[target.verdict]} {code_span(target.gpu)}"
+        for program in programs or (memory,)
+        for target in no_longer_fitting(program.base, program.head)
+    )
+    if worse:
+        shown = list(worse)[:MAX_IN_HEADLINE]
+        more = f" and {len(worse) - len(shown)} more" if len(worse) > len(shown) else ""
+        return f"; {', '.join(shown)}{more} now"
+    moved = memory_in_words(memory.base, memory.head).partition(";")[0].rstrip(".").removeprefix("The ")
+    return f"; the {moved}" if moved else ""
 
 
 def _not_analysed(failed: Sequence[FailedFile]) -> str:

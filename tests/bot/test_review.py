@@ -316,6 +316,7 @@ async def test_the_configuration_comes_from_the_base_branch_and_its_mistakes_are
 
     assert not bench.github.reviews
     assert ".github/preflight.yml:2" in (bench.github.checks[0].text or "")
+    assert (bench.github.checks[0].title or "").endswith("1 mistake in the configuration")
 
 
 async def test_the_organisations_configuration_holds_where_a_repository_has_none(bench: Bench) -> None:

@@ -81,13 +81,27 @@ def test_a_peak_that_does_not_move_is_one_line_and_the_rest_is_folded() -> None:
     assert "This change does not move it." in outside
     assert "`t4`: ✅ fits" in outside
     assert "```" not in outside and "| ---" not in outside, "figures are for who asks"
-    assert "The peak in figures" in still and "What would save memory" in still
+    assert "The peak in figures" in still and "Ways to save memory" in still
 
     moved = re.sub(r"<details>.*?</details>", "", memory_change("train.py", small, large), flags=re.DOTALL)
     assert "```mermaid" in moved
     assert "| What would save memory |" in moved, "it does not fit: what would help stands open"
     fits = re.sub(r"<details>.*?</details>", "", memory_change("train.py", large, small), flags=re.DOTALL)
     assert "| What would save memory |" not in fits
+
+
+def test_the_verdict_says_what_no_longer_fits_and_else_how_the_peak_moves() -> None:
+    small, medium, large = report(512), report(1024), report(65536)
+
+    def verdict(base: EstimateReport | None, head: EstimateReport) -> str:
+        return summary_markdown((), (), 0, MemoryChange(script="a.py", base=base, head=head), ()).split("\n")[0]
+
+    assert verdict(small, large) == "## Preflight: nothing new found; `a.py` does not fit `t4` now"
+    assert re.fullmatch(
+        r"## Preflight: nothing new found; the peak rises from \S+ GiB to \S+ GiB", verdict(small, medium)
+    )
+    assert verdict(small, small) == verdict(None, large) == "## Preflight: nothing new found"
+    assert "falls from" in verdict(large, small)
 
 
 def test_several_programs_get_a_row_each_above_the_one_that_moves_most() -> None:
