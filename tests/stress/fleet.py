@@ -69,6 +69,14 @@ class Fleet:
         """SIGTERM, and wait for the end."""
         await self._end(name, signal.SIGTERM)
 
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: it stands still, and does not know it."""
+        self.running[name].send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """SIGCONT."""
+        self.running[name].send_signal(signal.SIGCONT)
+
     async def kill_all(self) -> None:
         """End everything."""
         for name in tuple(self.running):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.stress import deliveries, hostile, kills, load
+from tests.stress import deliveries, frozen, hostile, kills, load
 from tests.stress.figures import Outcome
 from tests.stress.postgres import binaries, private_server
 
@@ -60,6 +60,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         sampled=True,
     ),
     "faults": Scenario(kills.under_faults, {"pulls": 1}, frozenset({"pulls", "seed"}), sampled=True),
+    "frozen": Scenario(frozen.run, {}, frozenset({"pulls"})),
     "hostile": Scenario(hostile.run, {"only": ("names",)}, frozenset()),
     "workers": Scenario(
         load.throughput,
