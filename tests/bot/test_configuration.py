@@ -51,6 +51,7 @@ async def test_what_a_pull_request_would_change_in_the_configuration_is_said_and
     mark = next(each for each in check.annotations if each["path"] == ".github/preflight.yml")
     assert (mark["start_line"], mark["annotation_level"]) == (3, "warning")
     assert bench.analyst.calls[0][1].gate == "error"
+    assert (check.title or "").endswith("1 mistake in the new configuration")
 
 
 async def test_a_configuration_that_is_kept_is_not_asked_for_again_before_it_is_pushed(bench: Bench) -> None:
