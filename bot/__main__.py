@@ -122,7 +122,15 @@ def _back_up(database_url: str, target: Path) -> int:
 
 def _registered(options: argparse.Namespace) -> bool:
     """Open the server's own `/setup` until there is an App."""
+    from bot.clock import SystemClock
     from bot.setup.command import register_first
+    from bot.setup.door import SharedDoor
+    from bot.storage.database import create_engine
+
+    # Several servers have no App at the same time only where they share PostgreSQL.
+    url = StorageSettings.from_environment().database_url
+    shared = not url.startswith("sqlite")
+    door = SharedDoor(create_engine(url), SystemClock().now) if shared else None
 
     done: list[bool] = []
 
@@ -135,6 +143,7 @@ def _registered(options: argparse.Namespace) -> bool:
                 public_url=os.environ.get("PREFLIGHT_PUBLIC_URL", ""),
                 github_url=os.environ.get("PREFLIGHT_GITHUB_URL"),
                 stop=stop,
+                door=door,
             )
         )
 

@@ -40,6 +40,7 @@ from bot.review.hub import Hub
 from bot.review.pipeline import ReviewPipeline
 from bot.review.results import ResultFolders
 from bot.settings import Settings, StorageSettings
+from bot.setup.door import make_tables
 from bot.setup.server import add_locked
 from bot.storage.database import Turns, WriteTurns, create_engine
 from bot.storage.remembered import Remembered
@@ -319,6 +320,7 @@ async def migrate(settings: StorageSettings) -> None:
     Every process does so at its start; this is for those whose database role may not change tables.
     """
     engine = create_engine(settings.database_url)
+    make_tables(engine)
     Remembered(engine, SystemClock())
     ReportStore(engine, retention_days=1)
     # The queue brings its tables and ours when it starts; without a handler it takes no job.

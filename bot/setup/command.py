@@ -12,10 +12,13 @@ from aiohttp import web
 
 from bot.github.models import ManifestConversion
 from bot.listening import listen
+from bot.setup.door import HOUR_SECONDS, Door
 from bot.setup.hosts import GitHubHost, NotAHost
-from bot.setup.server import HOUR_SECONDS, Proposal, SetupPages, is_public_address
+from bot.setup.server import Proposal, SetupPages, is_public_address
 from bot.setup.storing import FileStore, PrintStore, Store
 
+WATCHED_SECONDS = 2.0
+"""Between two looks whether the App was registered through another server."""
 SHOWN_SECONDS = 2.0
 """How long the browser has to load the last page's style sheet."""
 
@@ -116,22 +119,51 @@ async def _not_ready(request: web.Request) -> web.StreamResponse:
 
 
 async def register_first(
-    *, host: str, port: int, output: Path, public_url: str, github_url: str | None, stop: asyncio.Event
+    *,
+    host: str,
+    port: int,
+    output: Path,
+    public_url: str,
+    github_url: str | None,
+    stop: asyncio.Event,
+    door: Door | None = None,
 ) -> bool:
-    """Open the server's own `/setup` until an App is registered, and return whether one was."""
+    """Open the server's own `/setup` until an App is registered, and return whether one was, and its settings are here.
+
+    `door` is what servers of one database share: the App may be registered through another of them.
+    """
     store = FileStore(output)
     if problem := store.problem():
         _refused(problem)
         return False
     github = GitHubHost.of_operator(github_url) if github_url else None
-    pages = SetupPages(store, Proposal(public_url.rstrip("/"), "", github))
+    pages = SetupPages(store, Proposal(public_url.rstrip("/"), "", github), door=door)
     address = public_url.rstrip("/") or f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{port}"
-    opened = f"No App is registered yet. Open {address}{pages.link} in a browser; the link works once."
+    shared = "" if door is None else ", at whichever server of this database"
+    opened = f"No App is registered yet. Open {address}{pages.link} in a browser; the link works once{shared}."
 
     def announce() -> None:
         print(opened, flush=True)
 
-    return await serve_until_registered(pages, host, port, stop, announce=announce, seconds=None) is not None
+    ended = asyncio.Event()
+    watching = asyncio.create_task(_ends(stop, pages, door, ended))
+    try:
+        conversion = await serve_until_registered(pages, host, port, ended, announce=announce, seconds=None)
+    finally:
+        watching.cancel()
+    if conversion is not None or stop.is_set():
+        return conversion is not None
+    if not output.exists():
+        _refused("the App was registered through another server: start this one again with the settings that it got")
+    return output.exists()
+
+
+async def _ends(stop: asyncio.Event, pages: SetupPages, door: Door | None, ended: asyncio.Event) -> None:
+    """Set `ended` once the process is to stop, or the App is registered elsewhere."""
+    while not stop.is_set() and not (door is not None and door.is_closed and not pages.done.done()):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), WATCHED_SECONDS if door is not None else None)
+    ended.set()
 
 
 __all__ = ["FileStore", "PrintStore", "register_first", "run"]

@@ -11,9 +11,7 @@ once; afterwards that browser is known by a cookie. Once an App is registered, a
 from __future__ import annotations
 
 import asyncio
-import hmac
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
@@ -25,13 +23,11 @@ from bot.clock import Clock, SystemClock
 from bot.github.models import ManifestConversion
 from bot.pages.rendering import Pages, add_assets, is_own_form
 from bot.setup.conversion import ConversionFailed, convert
+from bot.setup.door import HOUR_SECONDS, Begun, Door, OwnDoor, same
 from bot.setup.hosts import GITHUB, GitHubHost, NotAHost
 from bot.setup.manifest import FILE, NAME, Manifest, registration_url
 from bot.setup.storing import Store, settings_text
 
-HOUR_SECONDS = 3600.0
-MOST_STATES = 20
-"""Registrations begun and not finished; the oldest go first."""
 LONGEST_FIELD = 300
 COOKIE = "preflight-setup"
 ORGANISATION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})")
@@ -47,15 +43,6 @@ class Proposal:
     """The only GitHub to register at; None lets the form choose."""
     local_url: str | None = None
     """Where the set-up pages are when they are not under the public address."""
-
-
-@dataclass(frozen=True)
-class Begun:
-    """One registration that was sent to GitHub."""
-
-    host: GitHubHost
-    public_url: str
-    at: float
 
 
 @dataclass(frozen=True)
@@ -79,25 +66,22 @@ class SetupPages:
         store: Store,
         proposal: Proposal | None = None,
         *,
-        token: str | None = None,
+        door: Door | None = None,
         clock: Clock | None = None,
         resolver: AbstractResolver | None = None,
     ) -> None:
-        self.token = token or secrets.token_urlsafe(24)
+        self._door = door or OwnDoor()
         self.done: asyncio.Future[ManifestConversion] = asyncio.get_running_loop().create_future()
         self._store = store
         self._proposal = proposal or Proposal()
         self._clock = clock or SystemClock()
         self._resolver = resolver
-        self._token_used = False
-        self._session = secrets.token_urlsafe(32)
-        self._states: dict[str, Begun] = {}
         self._pages = Pages(person=None)
 
     @property
     def link(self) -> str:
         """Path and query that open the pages, once."""
-        return f"/setup?token={self.token}"
+        return f"/setup?token={self._door.token}"
 
     def is_at(self, address: str) -> None:
         """Propose the address of a server that knows it only once it listens."""
@@ -116,11 +100,9 @@ class SetupPages:
         async def guarded(request: web.Request) -> web.StreamResponse:
             if self._is_known(request):
                 return await handler(request)
-            if self.done.done():
+            if self._door.is_closed:
                 return locked(self._pages)
-            given = request.query.get("token", "")
-            if request.method == "GET" and not self._token_used and _same(given, self.token):
-                self._token_used = True
+            if request.method == "GET" and self._door.admits(request.query.get("token", "")):
                 raise self._admitted(request)
             return self._pages.message(
                 "Not from here",
@@ -132,7 +114,7 @@ class SetupPages:
         return guarded
 
     def _is_known(self, request: web.Request) -> bool:
-        return _same(request.cookies.get(COOKIE, ""), self._session)
+        return same(request.cookies.get(COOKIE, ""), self._door.session)
 
     def _admitted(self, request: web.Request) -> web.HTTPSeeOther:
         # The token leaves the address at once, so that no history and no log behind us keeps one that works.
@@ -140,7 +122,7 @@ class SetupPages:
         # Lax, since GitHub's redirect back has to bring it.
         answer.set_cookie(
             COOKIE,
-            self._session,
+            self._door.session,
             path="/setup",
             httponly=True,
             samesite="Lax",
@@ -151,7 +133,7 @@ class SetupPages:
 
     async def form(self, request: web.Request) -> web.StreamResponse:
         """Ask where the App is to be registered, and show what it will be allowed."""
-        if self.done.done():
+        if self._door.is_closed:
             return locked(self._pages)
         public_url = self._proposal.public_url or _own_address(request)
         owner = "organisation" if self._proposal.organisation else "account"
@@ -174,7 +156,7 @@ class SetupPages:
         """Check the choice, and show the form that carries the manifest to GitHub."""
         if not is_own_form(request):
             return self._pages.message("Another page's form", "This form was sent by another site.", status=403)
-        if self.done.done():
+        if self._door.is_closed:
             return locked(self._pages)
         sent = await request.post()
 
@@ -197,7 +179,7 @@ class SetupPages:
         if wrong or isinstance(host, str):
             return self._form(replace(choice, wrong=wrong), status=422)
         public_url = choice.public_url.rstrip("/")
-        state = self._begin(Begun(host, public_url, self._clock.now()))
+        state = self._door.begin(Begun(host, public_url, self._clock.now()))
         manifest = Manifest.of(
             public_url, f"{self._proposal.local_url or public_url}/setup/registered", name=choice.name
         )
@@ -222,19 +204,12 @@ class SetupPages:
         except NotAHost as error:
             return str(error)
 
-    def _begin(self, begun: Begun) -> str:
-        state = secrets.token_urlsafe(32)
-        self._states[state] = begun
-        while len(self._states) > MOST_STATES:
-            self._states.pop(next(iter(self._states)))
-        return state
-
     async def registered(self, request: web.Request) -> web.StreamResponse:
         """Take GitHub's redirect, and trade its code for the secrets."""
-        if self.done.done():
+        if self._door.is_closed:
             return locked(self._pages)
         # The state proves that this browser began the registration here; it works once.
-        begun = self._states.pop(request.query.get("state", ""), None)
+        begun = self._door.take(request.query.get("state", ""))
         if begun is None or self._clock.now() - begun.at > HOUR_SECONDS:
             return self._again("This answer belongs to no registration that was begun here within the last hour.", 403)
         try:
@@ -242,7 +217,7 @@ class SetupPages:
             text = settings_text(conversion, api_url=begun.host.api_url, public_url=begun.public_url)
         except ConversionFailed as error:
             return self._again(str(error), 502)
-        if self.done.done():
+        if self._door.is_closed:
             return locked(self._pages)
         page = conversion.html_url if conversion.html_url.startswith(f"{begun.host.web_url}/") else None
         try:
@@ -254,6 +229,7 @@ class SetupPages:
                 "start again; without its key nobody can use it.",
                 status=500,
             )
+        self._door.close()
         self.done.set_result(conversion)
         return self._pages.answer(
             "setup/done.html",
@@ -316,7 +292,3 @@ def _own_address(request: web.Request) -> str:
     scheme = request.headers.get("X-Forwarded-Proto", request.scheme)
     address = f"{scheme}://{request.host}"
     return address if is_public_address(address) else ""
-
-
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))

@@ -22,11 +22,13 @@ from bot.github.models import ManifestConversion
 from bot.settings import Settings, SettingsError, with_file
 from bot.setup import command
 from bot.setup.conversion import ConversionFailed, convert
+from bot.setup.door import HOUR_SECONDS, SharedDoor
 from bot.setup.hosts import GitHubHost, GuardedResolver, NotAHost, RefusedAddress, api_url, is_refused
 from bot.setup.manifest import EVENTS, FILE, PERMISSIONS, Manifest, registration_url
-from bot.setup.server import HOUR_SECONDS, Proposal, SetupPages, add_locked, is_public_address
+from bot.setup.server import Proposal, SetupPages, add_locked, is_public_address
 from bot.setup.storing import FileStore, PrintStore, settings_text
 from bot.standin import StandIn
+from bot.storage.database import create_engine
 
 from .conftest import FakeClock
 
@@ -385,3 +387,74 @@ async def test_a_server_without_an_app_serves_its_set_up_until_there_is_one(
         assert await serving
     assert output.exists() and github.app.callback_urls == (f"{root}/login/callback",)
     assert github.webhook_url == f"{root}/webhook"
+
+
+# Several servers of one database
+
+
+async def test_servers_of_one_database_share_a_link_that_opens_one_of_them_once(tmp_path: Path) -> None:
+    clock = FakeClock()
+    url = f"sqlite:///{tmp_path / 'shared.sqlite3'}"
+    async with StandIn(enterprise=True, clock=clock.now) as github:
+        host = GitHubHost.of_operator(github.web_url)
+        applications, links = [], set()
+        for number in range(2):
+            door = SharedDoor(create_engine(url), clock.now)
+            store = FileStore(tmp_path / f"settings-{number}.env")
+            pages = SetupPages(store, Proposal(github=host), door=door, clock=clock)
+            application = web.Application()
+            pages.add_to(application)
+            applications.append(application)
+            links.add(pages.link)
+        (link,) = links
+        async with TestServer(applications[0]) as one, TestServer(applications[1]) as other:
+            jar = aiohttp.CookieJar(unsafe=True)
+            async with aiohttp.ClientSession(cookie_jar=jar) as browser, aiohttp.ClientSession() as stranger:
+                async with browser.get(one.make_url(link)) as opened:
+                    assert opened.status == 200
+                async with stranger.get(other.make_url(link)) as again:
+                    assert again.status == 403
+                # The form is sent to one, and GitHub's answer comes to the other.
+                async with browser.post(other.make_url("/setup"), data=CHOSEN) as sent:
+                    state = re.search(r"state=([\w-]+)", await sent.text())
+                assert state is not None
+                query = {"state": state[1], "code": "standin-manifest-code"}
+                async with browser.get(one.make_url("/setup/registered"), params=query) as registered:
+                    assert registered.status == 200, await registered.text()
+                async with browser.get(other.make_url("/setup")) as locked:
+                    assert "locked" in await locked.text()
+    assert (tmp_path / "settings-0.env").exists() and not (tmp_path / "settings-1.env").exists()
+
+
+def test_a_used_link_is_replaced_at_the_next_start_and_the_browser_that_is_in_goes_on(tmp_path: Path) -> None:
+    clock = FakeClock()
+    engine = create_engine(f"sqlite:///{tmp_path / 'shared.sqlite3'}")
+    first = SharedDoor(engine, clock.now)
+    session = first.session
+    assert first.admits(first.token) and not first.admits(first.token)
+    second = SharedDoor(engine, clock.now)
+    assert second.token != first.token and second.session == session
+    clock.time += HOUR_SECONDS + 1
+    assert second.admits(second.token)
+    assert SharedDoor(engine, clock.now).session != session
+
+
+async def test_a_server_hears_that_the_app_was_registered_through_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "WATCHED_SECONDS", 0.01)
+    engine = create_engine(f"sqlite:///{tmp_path / 'shared.sqlite3'}")
+    door = SharedDoor(engine, FakeClock().now)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    waiting = asyncio.create_task(
+        command.register_first(
+            host="127.0.0.1", port=port, output=tmp_path / "settings.env", public_url=PUBLIC, github_url=None,
+            stop=asyncio.Event(), door=door,
+        )
+    )  # fmt: skip
+    SharedDoor(engine, FakeClock().now).close()
+    assert await asyncio.wait_for(waiting, 30) is False
+    said = capsys.readouterr()
+    assert "at whichever server of this database" in said.out
+    assert "registered through another server" in said.err
