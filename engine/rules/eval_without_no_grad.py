@@ -86,13 +86,15 @@ def _rollouts(trace: Trace, forward: Forward, calls: set[Place]) -> Iterator[Dra
         return
     if forward.output.carries_graph is not True or frozen(forward.module) or inputs_want_gradients(forward):
         return
+    if not forward.loop.trains and not _begins(trace, forward):
+        return
     grows = not forward.loop.trains and any(
         option.carries_graph is True and trace.carried(option, forward)
         for value in (*forward.inputs, *forward.keywords.values())
         for part in (value, *value.elements())
         for option in part.options()
     )
-    if not (grows or forward.loop.trains) or not only_read(trace, forward):
+    if not only_read(trace, forward):
         return
     yield Draft(
         forward.place,
@@ -104,6 +106,15 @@ def _rollouts(trace: Trace, forward: Forward, calls: set[Place]) -> Iterator[Dra
         (Step(forward.loop.place, "the loop around it"),),
         severity="warning" if grows else "note",
     )
+
+
+def _begins(trace: Trace, forward: Forward) -> bool:
+    """Whether a graph begins with this pass: that of a loss, or of a part, is told of with the network before it."""
+    if forward.module.has_parameters is False or forward.loop is None:
+        return False
+    others = [other for other in trace.within(forward.loop, Forward) if other.index < forward.index]
+    made = {id(part) for other in others for part in (other.output, *other.output.elements())}
+    return not any(value.comes_from(made) for value in (*forward.inputs, *forward.keywords.values()))
 
 
 def _records(forward: Forward) -> bool:

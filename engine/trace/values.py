@@ -359,7 +359,7 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
         results = [_contains(option, classes, seen) for option in module.options()]
         return True if any(results) else (None if None in results else False)
     last = module.made_by.rsplit(".", 1)[-1]
-    if module.made_by.startswith("torch.nn.") and last in classes:
+    if module.made_by.startswith("torch.nn.") and last in classes and not _never_drops(module, last):
         return True
     if module.cls is None and not module.made_by.startswith("torch.nn."):
         return None
@@ -372,6 +372,16 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
             return True
         unknown = unknown or found is None
     return None if unknown else False
+
+
+def _never_drops(module: Value, last: str) -> bool:
+    """Whether a layer of torch that would drop is told not to: `Dropout(0.0)`, `TransformerEncoderLayer(dropout=0)`.
+
+    An encoder or decoder of layers drops as the layer that it is given."""
+    layer = module.keyword("encoder_layer", "decoder_layer", "0") if last.endswith(("Encoder", "Decoder")) else None
+    told = layer.origin if layer is not None else module
+    rate = told.keyword("p", "0") if "Dropout" in last else told.keyword("dropout")
+    return rate is not None and rate.is_constant and rate.constant == 0
 
 
 def _abstract(module: Value) -> bool:

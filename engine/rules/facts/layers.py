@@ -15,6 +15,17 @@ _BATCH_NORMS = (
 )
 _DROPOUTS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
 
+_WITH_DROPOUT = (
+    "Transformer",
+    "TransformerEncoder",
+    "TransformerDecoder",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+)
+"""Layers that drop a tenth of their activations unless told otherwise.
+
+https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html"""
+
 
 def has_batch_norm(module: Value) -> bool | None:
     """Whether a module holds a batch norm at any depth; None if parts of it are unknown."""
@@ -23,4 +34,4 @@ def has_batch_norm(module: Value) -> bool | None:
 
 def has_mode_layers(module: Value) -> bool | None:
     """Whether the module has layers that differ between training and evaluation; None if not all are known."""
-    return module.contains(*_BATCH_NORMS, *_DROPOUTS)
+    return module.contains(*_BATCH_NORMS, *_DROPOUTS, *_WITH_DROPOUT)
