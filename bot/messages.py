@@ -8,7 +8,7 @@ from typing import Literal
 from bot import markers
 from engine.findings import FailedFile, ReviewReport
 from engine.presentation.markdown import code_span, prose
-from engine.presentation.memory import VERDICT_WORDS
+from engine.presentation.memory import VERDICT_WORDS, uses_device
 
 BODY_LIMIT = 65_536
 """Characters that GitHub takes in a comment or a review."""
@@ -108,7 +108,7 @@ def check_actions(ignorable: bool) -> list[dict[str, str]]:
 def memory_title(report: ReviewReport) -> str:
     """Return the peak memory in a few words, or nothing where it is not known or not asked for."""
     head = report.memory.head
-    if head is None or head.memory is None:
+    if head is None or head.memory is None or not uses_device(head):
         return ""
     others = [
         f"{program.script} {VERDICT_WORDS[target.verdict]} {target.gpu}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.findings import Breakdown, ByteRange, EstimateReport, MemoryChange, Saving, Setting, SmallerDevice, Target
-from engine.presentation.markdown import code_span, escape, fenced, table
+from engine.presentation.markdown import code_span, escape, fenced, prose, table
 from engine.presentation.renting import rent_in_words
 
 GIB = 1 << 30
@@ -117,6 +117,11 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
             return ""
         reason = f" {escape(head.notes[0])}" if head.notes else ""
         return f"### Peak GPU memory of {code_span(script)}\n\nUnknown after this change.{reason}"
+    if not uses_device(shown):
+        words = "Nothing of it runs on a GPU the way it is started here"
+        words += ", where it did before." if before is not None and uses_device(before) else "."
+        basis = folded("What this was computed from", _settings_table(shown))
+        return "\n\n".join(part for part in (f"### Peak GPU memory of {code_span(script)}", words, basis) if part)
     changes = memory_in_words(before, shown)
     size = shown.memory.occupied
     peak = (
@@ -143,6 +148,11 @@ def memory_change(script: str, base: EstimateReport | None, head: EstimateReport
     basis = "\n\n".join(part for part in (_settings_table(shown), notes) if part)
     parts.append(folded("What this was computed from", basis))
     return "\n\n".join(part for part in parts if part)
+
+
+def uses_device(report: EstimateReport) -> bool:
+    """Whether anything is put on a GPU: where nothing is, that it fits one is no news but a misunderstanding."""
+    return report.memory is not None and report.memory.allocated.high > 0
 
 
 def folded(title: str, text: str) -> str:
@@ -198,7 +208,13 @@ def breakdown_chart(now: Breakdown, was: Breakdown | None) -> str:
 def programs_table(programs: Sequence[MemoryChange]) -> str:
     """Several programs of one repository, a row each: peaks before and after, and the verdict on each device."""
     rows = []
+    reasons = []
     for program in programs:
+        if program.head is not None and program.head.memory is None and program.head.notes:
+            reasons.append(f"- {code_span(program.script or '-')}: {prose(program.head.notes[0])}")
+        if program.head is not None and program.head.memory is not None and not uses_device(program.head):
+            rows.append([code_span(program.script or "-", table=True), "", "nothing on a GPU", "", ""])
+            continue
         now = program.head.memory.occupied if program.head is not None and program.head.memory is not None else None
         was = program.base.memory.occupied if program.base is not None and program.base.memory is not None else None
         targets = program.head.targets if program.head is not None else ()
@@ -212,7 +228,8 @@ def programs_table(programs: Sequence[MemoryChange]) -> str:
             ]
         )
     headings = ("Program", "base, 90 % range", "this change", "difference", "devices")
-    return "### Peak GPU memory by program\n\n" + table(headings, rows, right=(1, 2, 3))
+    listed = table(headings, rows, right=(1, 2, 3))
+    return "\n\n".join(["### Peak GPU memory by program", listed, *(["\n".join(reasons)] if reasons else [])])
 
 
 def _settings_table(report: EstimateReport) -> str:

@@ -104,6 +104,23 @@ def test_the_verdict_says_what_no_longer_fits_and_else_how_the_peak_moves() -> N
     assert "falls from" in verdict(large, small)
 
 
+def test_what_runs_on_no_gpu_is_not_said_to_fit_one() -> None:
+    source = SOURCE.format(size=512).replace(".cuda()", "").replace(', device="cuda"', "")
+    host = estimate(Project.from_mapping({"train.py": source}), "train.py", gpus=["t4"])
+
+    text = memory_change("train.py", report(512), host)
+    assert "Nothing of it runs on a GPU the way it is started here, where it did before." in text
+    assert "fits" not in text
+    rows = summary_markdown((), (), 0, MemoryChange(), (), [MemoryChange(script="train.py", head=host)] * 2)
+    assert "| `train.py` |  | nothing on a GPU |  |  |" in rows
+
+
+def test_why_the_peak_of_a_program_is_unknown_stands_under_the_table() -> None:
+    unknown = EstimateReport(notes=("the option --dataset has no value",))
+    rows = summary_markdown((), (), 0, MemoryChange(), (), [MemoryChange(script="a|.py", head=unknown)] * 2)
+    assert "- `a|.py`: the option --dataset has no value" in rows
+
+
 def test_several_programs_get_a_row_each_above_the_one_that_moves_most() -> None:
     small, large = report(512), report(65536)
     programs = [
