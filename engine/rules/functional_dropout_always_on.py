@@ -16,7 +16,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         if dropout.in_module is None or _off(dropout) or any("training" in guard.text for guard in dropout.guards):
             continue
         if dropout.kind == "scaled_dot_product_attention":
-            if dropout.probability is None or len(dropout.probability.options()) > 1:
+            if len(_probabilities(dropout)) != 1:
                 continue
             what = "`dropout_p` applies in every mode"
             advice = "pass `dropout_p=... if self.training else 0.0`"
@@ -49,7 +49,13 @@ def _asked_for(dropout: FunctionalDropout, module: Value) -> Place:
 
 
 def _off(dropout: FunctionalDropout) -> bool:
-    probability = dropout.probability
-    return probability is not None and any(
-        option.is_constant and not option.constant for option in probability.options()
-    )
+    return any(option.is_constant and not option.constant for option in _probabilities(dropout))
+
+
+def _probabilities(dropout: FunctionalDropout) -> list[Value]:
+    """What the probability may be. A setting that a file or an option changes is one, whatever stands for it at
+    first in another file."""
+    options = dropout.probability.options() if dropout.probability is not None else ()
+    if not any(option.op == "setting" for option in options):
+        return list(options)
+    return [option for option in options if option.op == "setting" or option.place.path == dropout.place.path]
