@@ -322,6 +322,8 @@ class Assignments(Loops):
 
 
 def _leaf(value: Value) -> bool:
-    """A tensor that was made with `requires_grad=True`."""
+    """A tensor that was made with `requires_grad=True`, or asked for gradients."""
+    if value.requires_grad is True and value.role == "tensor":
+        return True
     asked = value.keywords.get("requires_grad") if value.detached == "created" else None
     return asked is not None and asked.constant is True

@@ -95,9 +95,11 @@ class Attributes(Machine):
             options = [o for o in value.options() if not (o.is_constant and o.constant is None)]
             if not options:
                 options = list(value.options())
+            before, self.alternatives = self.alternatives, self.alternatives or len(options) > 1
             result = self.attribute(options[0], name, node)
             for option in options[1:]:
                 result = join_values(result, self.attribute(option, name, node))
+            self.alternatives = before
             return result
         if isinstance(value, Namespace):
             return self._member_of_namespace(value, name, node)
@@ -115,6 +117,10 @@ class Attributes(Machine):
             if name in ("module", "_orig_mod", "base_model", "model"):
                 self.bypasses[id(node)] = value
                 return value.wrapped
+            if value.wrapping in ("ddp", "data-parallel") and not self.alternatives:
+                inner = value.wrapped.origin
+                if inner.cls is not None and self.get_attribute(inner, name) is not None:
+                    self.emit(events.ThroughWrapper, node, wrapper=value, name=name)
             return self.attribute(value.wrapped, name, node)
         return self._derived_attribute(value, name, node)
 

@@ -19,7 +19,10 @@ from engine.rules.facts.retention import kept_graphs
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
-from engine.trace.events import Forward, GradModeChange
+from engine.trace.events import Forward, GradModeChange, Referenced
+
+
+_SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 
 
 @rule("PF301", "eval-without-no-grad", "warning", "An evaluation loop runs the model with gradients recorded")
@@ -31,6 +34,14 @@ def check(trace: Trace) -> Iterator[Draft]:
                 f"`{change.how}` is named here and not called: a class is no context manager, so this raises. Write "
                 f"`{change.how}()`.",
                 severity="error",
+            )
+    for named in trace.of(Referenced):
+        qualified = f"{getattr(named.receiver, 'qualified', '')}.{named.attribute}"
+        if qualified in _SWITCHES:
+            yield Draft(
+                named.place,
+                f"`{qualified}` is named here and not used: gradients are recorded as before. Write "
+                f"`with {qualified}():` around what needs none.",
             )
     reported = set()
     calls = {forward.place for forward in trace.of(Forward)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import viewed
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Detach, InPlaceUpdate, Rebound, RequiresGradChange
+from engine.trace.events import Detach, InPlaceUpdate, OptimizerCreated, OptimizerStep, Rebound, RequiresGradChange
 
 
 @rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
@@ -38,10 +38,14 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "here. Do it under `torch.no_grad()`.",
                 (Step(target.place, "made with `requires_grad=True`"),),
             )
+    yield from _let_go(trace)
     for rebound in trace.of(Rebound):
         if rebound.grad is False or not _from_gradient(rebound):
             continue
         if rebound.target.role != "parameter":
+            if rebound.target.detached != "created":
+                # What was asked for gradients later has often been cut out of a graph, step by step.
+                continue
             yield from _made_here(trace, rebound)
             continue
         yield Draft(
@@ -49,6 +53,27 @@ def check(trace: Trace) -> Iterator[Draft]:
             "This binds the loop variable to a new tensor: the parameter in the model does not change.",
             (Step(rebound.target.place, "the parameter"),),
         )
+
+
+def _let_go(trace: Trace) -> Iterator[Draft]:
+    """A tensor that an optimizer holds, whose name gets a new leaf in the loop that steps the optimizer."""
+    for rebound in trace.first_per_place(trace.of(Rebound)):
+        loop = rebound.loop
+        leaf = any(change.target is rebound.value and change.enabled for change in trace.of(RequiresGradChange))
+        if loop is None or not leaf or rebound.guards:
+            continue
+        for step in trace.within(loop, OptimizerStep):
+            made = next((c for c in trace.of(OptimizerCreated) if c.optimizer is step.optimizer.origin), None)
+            if made is None or loop in made.loops or step.loop is not loop or step.index > rebound.index:
+                continue
+            if made.parameters is not None and any(part is rebound.target for part in made.parameters.elements()):
+                yield Draft(
+                    rebound.place,
+                    "This binds the name to a new tensor, and the optimizer keeps the old one: from the next step on, "
+                    "it updates what nothing uses. Change the tensor in place under `torch.no_grad()`.",
+                    (Step(made.place, "the optimizer is given the tensor here"), Step(step.place, "it steps here")),
+                )
+                break
 
 
 def _made_here(trace: Trace, rebound: Rebound) -> Iterator[Draft]:

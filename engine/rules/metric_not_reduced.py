@@ -225,10 +225,17 @@ def _logged(trace: Trace) -> Iterator[Draft]:
         return
 
 
+_SEVERAL = ("ddp", "fsdp", "deepspeed")
+
+
 def _on_several(built: FrameworkTrainer) -> bool:
     if built.what != "built" or built.library not in ("lightning", "pytorch_lightning"):
         return False
     devices, nodes = built.keywords.get("devices"), built.keywords.get("num_nodes")
+    strategy = built.keywords.get("strategy")
+    if strategy is not None and str(strategy.constant or "").startswith(_SEVERAL):
+        # Named for runs of several, whatever number the caller gives; one device is said plainly.
+        return devices is None or devices.constant != 1
     return any(
         count is not None and isinstance(count.constant, int) and count.constant > 1 for count in (devices, nodes)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.remedies.order import built_after
 from engine.rules.rule import Draft, rule
-from engine.trace import Place, Step, Trace, Value
+from engine.trace import Container, Place, Step, Trace, Value
 from engine.trace.events import (
     Forward,
     MethodCall,
@@ -245,9 +245,19 @@ def _complete(trace: Trace, held: frozenset[int]) -> bool:
     """Whether all that the optimizers hold is known: modules that were made or given, and nothing gathered by loops."""
     for created in trace.of(OptimizerCreated):
         parameters = created.parameters
-        if parameters is None or any(part.role is None for part in (parameters, *parameters.elements())):
+        listed = isinstance(parameters, Container)
+        if parameters is None or (listed and not parameters.elements()):
+            return False
+        parts = parameters.elements() if listed else (parameters, *parameters.elements())
+        if any(_of_group(part).role is None for part in parts):
             return False
     return bool(held)
+
+
+def _of_group(element: Value) -> Value:
+    """What an element of an optimizer's first argument holds: a group names it."""
+    named = element.entries.get("params") if isinstance(element, Container) else None
+    return named if named is not None else element
 
 
 def _inside(owner: object, held: frozenset[int]) -> bool:

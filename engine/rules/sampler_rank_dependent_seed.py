@@ -17,9 +17,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         if built.sampler.made_by.endswith("DistributedSampler") and from_rank(seed):
             assert seed is not None
             yield Draft(
-                built.place,
+                seed.place if seed.place.path == built.place.path else built.place,
                 "A DistributedSampler splits one permutation among the ranks, so all must draw the same; with a "
                 "seed from "
                 "the rank, samples are repeated on some and left out on others.",
-                (Step(seed.place, "depends on the rank"),),
+                (Step(built.place, "splits the data among the ranks"),),
             )
