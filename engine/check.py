@@ -13,7 +13,7 @@ from engine.affected import ImportGraph
 from engine.arbitration import arbitrate
 from engine.findings import SEVERITY_ORDER, CheckReport, Evidence, FailedFile, FileCounts, Finding, Fix
 from engine.fingerprints import Context, ContextIndex, place_order, with_fingerprints
-from engine.garbage import rarely_collected
+from engine.garbage import OF_AN_ANALYSIS, rarely_collected
 from engine.kept.analyses import KeptAnalysis, analysis_key, keep, recalled
 from engine.kept.observed import ObservedProject
 from engine.plugins import plugins
@@ -128,7 +128,7 @@ def analyse(
         return _analysed(view, group, rules, settings, report_unused_suppressions)
 
     parts: list[Analysis] = []
-    with rarely_collected():
+    with rarely_collected(OF_AN_ANALYSIS):
         for group in groups:
             if store is None:
                 parts.append(analysed(project, group))

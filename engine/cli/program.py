@@ -11,16 +11,20 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import NoReturn
 
 from engine.cli.usage import WrongUse
+from engine.garbage import left_to_the_end
 
 COMMANDS = (
     "check", "estimate", "compare", "review", "replay", "explain", "rules", "gpus", "config", "init", "completion",
     "lsp",
 )  # fmt: skip
 """Each a module of `engine.cli.commands`."""
+ANALYSE_ONCE = ("check", "estimate")
+"""Those after whose one analysis the process ends."""
 EPILOG = """\
 first steps:
   preflight check                             what will silently go wrong, in the working folder
@@ -100,8 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code. Wrong use of an option leaves through SystemExit(2)."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     parsed = build_parser(words[0] if words and words[0] in COMMANDS else None).parse_args(words)
+    last = arguments is None and parsed.command in ANALYSE_ONCE and not getattr(parsed, "watch", False)
     try:
-        code: int = parsed.run(parsed)
+        with left_to_the_end() if last else nullcontext():
+            code: int = parsed.run(parsed)
         sys.stdout.flush()
     except WrongUse as problem:
         print(f"preflight {parsed.command}: {problem}", file=sys.stderr)

