@@ -28,6 +28,15 @@ CLASSIFIER_HEADS: Mapping[str, str] = {
 """How the names of the functions begin, and the attribute that holds the last layers."""
 
 
+_NORMALISED = """densenet efficientnet_ googlenet inception mnasnet mobilenet_ regnet_ resnet resnext shufflenet_
+vgg11_bn vgg13_bn vgg16_bn vgg19_bn wide_resnet"""
+
+NORMALISED: Mapping[str, frozenset[str]] = {
+    f"torchvision.models.{start}": frozenset({"BatchNorm2d"}) for start in _NORMALISED.split()
+}
+"""Models with batch norm in their body, unless another `norm_layer` is asked for."""
+
+
 def classifier_head(qualified: str) -> str | None:
     """The attribute that holds the last layers of the model that a function makes, if it is one of these."""
     package, _, name = qualified.rpartition(".")

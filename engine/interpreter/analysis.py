@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 
 from engine.frameworks.torch_core import PARAMETERLESS
+from engine.frameworks.torchvision import NORMALISED
 from engine.interpreter.classes import FAMILY_ROLES
 from engine.interpreter.finishing import finish
 from engine.interpreter.loading import Loading
@@ -19,6 +20,7 @@ from engine.trace import events
 from engine.trace.places import Context, Place, Root
 from engine.trace.trace import Trace
 from engine.trace.values import (
+    LAYERS_OF_LIBRARIES,
     PARAMETERLESS_CLASSES,
     ClassValue,
     Constant,
@@ -29,6 +31,7 @@ from engine.trace.values import (
 )
 
 PARAMETERLESS_CLASSES.update(PARAMETERLESS)
+LAYERS_OF_LIBRARIES.update(NORMALISED)
 #: Enough for deeply nested sources; statement and call nesting are limited on their own.
 _RECURSION_LIMIT = 6_000
 _SOURCES = (".py", ".ipynb")

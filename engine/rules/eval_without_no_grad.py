@@ -21,7 +21,6 @@ from engine.rules.rule import Draft, rule
 from engine.trace import Place, Step, Trace
 from engine.trace.events import Forward, GradModeChange, Referenced
 
-
 _SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 
 

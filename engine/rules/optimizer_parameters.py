@@ -161,6 +161,10 @@ def _left_out(trace: Trace) -> Iterator[Draft]:
             continue
         if any(event.method == "add_param_group" for event in trace.of(MethodCall)):
             continue
+        around = (outer for outer in trace.family(forward, Forward) if outer.place in forward.stack)
+        if any(_inside(outer.module.origin, held) for outer in around):
+            # A layer of what the optimizer holds, however it came to be there.
+            continue
         if any(_freezes(change, module) for change in trace.of(RequiresGradChange)):
             continue
         yield Draft(

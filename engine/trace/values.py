@@ -335,6 +335,8 @@ def any_graph(values: Any) -> bool | None:
 
 
 #: torch.nn classes that only arrange or compute: filled from the torch tables by the interpreter.
+LAYERS_OF_LIBRARIES: dict[str, frozenset[str]] = {}
+"""How the names of functions begin that make a model, and layers of torch.nn that each such model holds."""
 PARAMETERLESS_CLASSES: set[str] = set()
 
 
@@ -362,7 +364,7 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
     if module.made_by.startswith("torch.nn.") and last in classes and not _never_drops(module, last):
         return True
     if module.cls is None and not module.made_by.startswith("torch.nn."):
-        return None
+        return True if classes & _layers_of_library(module) else None
     unknown = _abstract(module)
     for part in _parts(module):
         if part.role == "parameter":
@@ -372,6 +374,13 @@ def _contains(module: Value, classes: frozenset[str], seen: set[int]) -> bool | 
             return True
         unknown = unknown or found is None
     return None if unknown else False
+
+
+def _layers_of_library(module: Value) -> frozenset[str]:
+    """Layers that a library's model is known to hold, whatever its head was replaced with."""
+    if "norm_layer" in module.keywords:
+        return frozenset()
+    return next((held for start, held in LAYERS_OF_LIBRARIES.items() if module.made_by.startswith(start)), frozenset())
 
 
 def _never_drops(module: Value, last: str) -> bool:
