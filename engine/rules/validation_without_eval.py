@@ -41,6 +41,7 @@ def check(trace: Trace) -> Iterator[Draft]:
     yield from _phases(trace)
     yield from _unpickled(trace)
     told: set[Place] = set()
+    calls = {forward.place for forward in trace.of(Forward)}
     # A step that training and validation share is judged for each of them.
     for forwards in forwards_by_place(trace):
         if any(forward.mode == "eval" for forward in forwards) or not all(map(trains_nothing, forwards)):
@@ -50,6 +51,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         for forward in forwards:
             loop = evaluation_loop(forward)
             if loop is None or loop.kind not in _LOOPS or forward.grad is not False or not _used(trace, forward):
+                continue
+            if _of_the_network(forward, loop, calls):
                 continue
             layers = has_mode_layers(forward.module)
             explicit = forward.mode == "train" and forward.mode_set_at is not None
@@ -72,6 +75,12 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=evaluation_mode(forward, loop),
             )
             break
+
+
+def _of_the_network(forward: Forward, loop: Loop, calls: set[Place]) -> bool:
+    """Whether the loop is a part of what another module computes: over crops, scales or layers."""
+    places = (*forward.stack, forward.place)
+    return not calls.isdisjoint(places[: places.index(call_in_loop(forward, loop))])
 
 
 def _phases(trace: Trace) -> Iterator[Draft]:
