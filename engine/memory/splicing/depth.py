@@ -31,6 +31,8 @@ class Event(NamedTuple):
     becomes: int
     place: int
     growth: int
+    step: int = 0
+    """What each further repetition adds to the place."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +49,23 @@ class Depth:
         for first, behind in self.stretches:
             _play(self.events[position:behind], allocator, live, more)
             stretch = self.events[first:behind]
-            for _ in range(more):
-                _play(stretch, allocator, live, more)
+            for repetition in range(1, more + 1):
+                _play(stretch, allocator, live, more, repetition)
             position = behind
         _play(self.events[position:], allocator, live, more)
 
 
-def _play(events: Sequence[Event], allocator: Allocator, live: dict[int, list[Block]], more: int) -> None:
+def _play(
+    events: Sequence[Event], allocator: Allocator, live: dict[int, list[Block]], more: int, repetition: int = 0
+) -> None:
     allocate, release = allocator.allocate, allocator.release
-    for what, kind, number_of_bytes, category, becomes, place, growth in events:
+    for what, kind, number_of_bytes, category, becomes, place, growth, step in events:
         if what == ALLOCATE:
             live[kind].append(allocate(number_of_bytes + more * growth, category))
         elif what == RELEASE:
-            release(live[kind].pop(place))
+            release(live[kind].pop(place + repetition * step))
         elif what == RECATEGORISE:
-            block = live[kind].pop(place)
+            block = live[kind].pop(place + repetition * step)
             live[becomes].append(block)
             allocator.recategorise(block, category)
         elif what == RESET:
@@ -176,21 +180,26 @@ class _Pair:
     def _differs(self, i: int, j: int) -> bool:
         return i >= 0 and _agreed(self.few_places[i], self.more_places[j]) is None
 
-    def repeated_place(self, j: int, length: int) -> int | None:
-        """The place of an event in a stretch: as in the repetition before it, or behind it."""
+    def repeated_place(self, j: int, length: int) -> tuple[int, int] | None:
+        """The place of an event in a stretch, and what each further repetition adds to it: as in the repetition before
+        it or behind it, or else as much further from the oldest as the last two times."""
         for other in (j - length, j + length):
             if 0 <= other < len(self.more) and self.more[other] == self.more[j]:
                 place = _agreed(self.more_places[other], self.more_places[j])
                 if place is not None:
-                    return place
+                    return place, 0
+        if j >= 2 * length and self.more[j] == self.more[j - length] == self.more[j - 2 * length]:
+            first, second, third = (self.more_places[j - k * length][0] for k in (2, 1, 0))
+            if third - second == second - first > 0:
+                return third, third - second
         return None
 
-    def event(self, j: int, i: int | None, place: int) -> Event:
+    def event(self, j: int, i: int | None, place: int, step: int = 0) -> Event:
         """Event `j` of the deeper tape, which is event `i` of the shallower one if that has it."""
         what, size, category, becomes = self.deep.asked[j]
         kind = self.kinds((ALLOCATE, size, category, category))
         growth = 0 if i is None else size - self.shallow.asked[i][1]
-        return Event(what, kind, size, becomes, self.kinds((ALLOCATE, size, becomes, becomes)), place, growth)
+        return Event(what, kind, size, becomes, self.kinds((ALLOCATE, size, becomes, becomes)), place, growth, step)
 
 
 def depth_of(shallow: Tape, deep: Tape) -> Depth | None:
@@ -203,10 +212,10 @@ def depth_of(shallow: Tape, deep: Tape) -> Depth | None:
     i = 0
     for (first, behind), following in zip([(0, 0), *stretches], [*stretches, (len(deep.asked), 0)], strict=True):
         for j in range(first, behind):
-            place = pair.repeated_place(j, behind - first)
-            if place is None:
+            repeated = pair.repeated_place(j, behind - first)
+            if repeated is None:
                 return None
-            events.append(pair.event(j, None, place))
+            events.append(pair.event(j, None, *repeated))
         for j in range(behind, following[0]):
             place = _agreed(pair.few_places[i], pair.more_places[j])
             if place is None:

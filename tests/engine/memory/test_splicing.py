@@ -111,9 +111,15 @@ class Loop:
         self.extra = extra
 
     def play(self, allocator: Allocator) -> Allocator:
-        """Weights, then activations given back from the last to the first, and a list with a number for each layer."""
+        """Weights, then activations given back from the last to the first, copies among them that go from the first to
+        the last before, and a list with a number for each layer."""
         weights = [allocator.allocate(4096, 0) for _ in range(self.layers)]
-        saved = [allocator.allocate(1 << 20, 5) for _ in range(self.layers)]
+        saved, copies = [], []
+        for _ in range(self.layers):
+            saved.append(allocator.allocate(1 << 20, 5))
+            copies.append(allocator.allocate(1 << 20, 5))
+        for block in copies:
+            allocator.release(block)
         for block in [allocator.allocate(77, 5) for _ in range(self.extra)]:
             allocator.release(block)
         gradients = []
