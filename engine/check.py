@@ -325,7 +325,12 @@ def _presumed(
         added += [
             (rule, replace(draft, severity="note", fix=None, evidence=(*draft.evidence, *steps)))
             for rule, draft in drafts
-            if draft.place.path == path and (rule.code, path, draft.place.line) not in known
+            # What the evidence leads to was said there: the same defect, seen from its other end.
+            if draft.place.path == path
+            and not any(
+                (rule.code, place.path, place.line) in known
+                for place in (draft.place, *(step.place for step in draft.evidence))
+            )
         ]
     return added
 

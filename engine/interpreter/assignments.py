@@ -304,6 +304,8 @@ class Assignments(Loops):
         self, owner: Container, value: Value, how: str, text: str, node: ast.AST, value_node: ast.AST | None = None
     ) -> None:
         """A value enters a container."""
+        if value.role == "module" and len(self.guards) > owner.made_under:
+            self.conditional.add(id(value))
         if len(owner.items) < 48:
             owner.items.append(value)
         if value not in owner.parents:
@@ -322,7 +324,9 @@ class Assignments(Loops):
 
 
 def _leaf(value: Value) -> bool:
-    """A tensor that was made with `requires_grad=True`, or asked for gradients."""
+    """A tensor that was made with `requires_grad=True`, or asked for gradients; or an element of a list of such."""
+    if value.op == "element" and value.parents:
+        return value.role == "tensor" and all(_leaf(option) for option in value.parents[0].options())
     if value.requires_grad is True and value.role == "tensor":
         return True
     asked = value.keywords.get("requires_grad") if value.detached == "created" else None

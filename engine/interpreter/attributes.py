@@ -30,6 +30,10 @@ _METADATA = frozenset(
 )
 
 
+_GIVEN = frozenset(["parameter-of-function", "attribute", "unknown", "construct"])
+"""How an object that outlives one turn of a generator may have come to be."""
+
+
 _TRAINER_ATTRIBUTES = {"accelerator": "accelerator", "processing_class": "tokenizer", "tokenizer": "tokenizer"}
 """What a Hugging Face Trainer makes or keeps in its constructor."""
 
@@ -341,11 +345,17 @@ class Attributes(Machine):
             result = join_values(result, item)
         if result.op == "element" or isinstance(result, Constant) or result.role in ("module", "optimizer", "loader"):
             return result
-        if isinstance(result, FunctionValue | ClassValue | Container):
+        if value.shape_name == "generator" and all(isinstance(option, Container) for option in result.options()):
+            taken, *others = [self._yielded(option, node) for option in result.options()]
+            for other in others:
+                taken = join_values(taken, other)
+            return taken
+        if isinstance(result, FunctionValue | ClassValue | Container) or result.cls is not None:
             return result
         if isinstance(result, Choice) and any(
             isinstance(o, FunctionValue | ClassValue | Container | Constant)
             or o.role in ("module", "optimizer", "loader")
+            or o.cls is not None
             for o in result.choices
         ):
             return result
@@ -353,6 +363,25 @@ class Attributes(Machine):
         taken = self.make(node, "element", (result, value), role=result.role, grad=result.grad, of=result.of)
         taken.name, taken.member_of = result.name, value
         return taken
+
+    def _yielded(self, item: Value, node: ast.AST) -> Value:
+        """A tuple that a generator yields: with each turn of the loop that asks for it, its tensors are new."""
+        assert isinstance(item, Container)
+        parts = [
+            self.make(node, "element", (part, item), role=part.role, grad=part.grad, of=part.of, name=part.name)
+            if type(part) is Value and part.role in (None, "tensor", "array") and part.op not in _GIVEN
+            else part
+            for part in item.items
+        ]
+        if item.shape_name != "tuple" or all(new is old for new, old in zip(parts, item.items, strict=True)):
+            return item
+        for new, old in zip(parts, item.items, strict=True):
+            if new is not old:
+                new.member_of = item
+                new.op = old.op if old.op == "data-element" else new.op
+        made = self.container(node, "tuple", parts)
+        made.open = item.open
+        return made
 
     # ---- iteration -----------------------------------------------------------------------------------------------
 

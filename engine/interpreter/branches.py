@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.interpreter.assignments import Assignments
-from engine.interpreter.guards import counts_rounds, names_rank, negated
+from engine.interpreter.guards import counts_rounds, modulo_divisor, names_rank, negated
 from engine.interpreter.state import Flow, Snapshot
 from engine.trace.places import Guard
 
@@ -17,6 +17,11 @@ class Branches(Assignments):
 
     def _if(self, node: ast.If) -> str:
         test = self.evaluate(node.test)
+        if test.is_constant and self.loops and self.loops[-1].kind != "literal" and modulo_divisor(node.test):
+            # What holds in the first iteration says nothing of the others: `step % every == 0` with `step = 0`.
+            divisor = modulo_divisor(node.test)
+            test = self.make(node.test, "compare", detached="comparison", about=frozenset(["modulo"]))
+            test.role, test.divisor = "number", divisor
         if test.is_constant:
             if names_rank(node.test):
                 # The rank that one implementation of a launcher has: others give others.

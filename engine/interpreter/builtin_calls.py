@@ -73,8 +73,8 @@ class BuiltinCalls(Statements):
             return mapped
         if name == "getattr" and len(a) > 1 and a[1].is_constant and first is not None:
             return self.attribute(first, str(a[1].constant), node)
-        if name == "setattr" and len(a) > 2 and a[1].is_constant and first is not None:
-            self.set_attribute(first, str(a[1].constant), a[2])
+        if name == "setattr" and len(a) > 2 and first is not None and (a[1].is_constant or a[2].role == "module"):
+            self._set_by_name(first, a[1], a[2], node)
             return self.constant(node, None)
         if name in ("sum", "max", "min", "abs", "round", "any", "all", "pow", "divmod"):
             parents: list[Value] = []
@@ -103,6 +103,18 @@ class BuiltinCalls(Statements):
         for name, value in list(self.frame.env.items()):
             if value.is_constant and isinstance(value.constant, str | int | float) and not name.startswith("_"):
                 self.frame.env[name] = join_values(value, self.make(node, "setting", name=name))
+
+    def _set_by_name(self, owner: Value, name: Value, value: Value, node: ast.AST) -> None:
+        """`setattr(owner, name, value)`; a layer that replaces another one is told like an assignment."""
+        attribute = str(name.constant) if name.is_constant else ""
+        if value.role == "module":
+            event = self.emit(
+                events.Store, node, value=value, how="attribute", container=owner, target=owner.name,
+                attribute=attribute, crossing=self.crossed_since(owner),
+            )  # fmt: skip
+            event.value_place = self.place(node)
+        if attribute:
+            self.set_attribute(owner, attribute, value)
 
     def _collection(self, name: str, a: list[Value], k: dict[str, Value], node: ast.AST) -> Container | None:
         """`collections`: dictionaries that keep an order or make what is missing, and queues."""

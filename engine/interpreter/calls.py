@@ -179,10 +179,26 @@ class Calls(Functions):
         count, known = self.forwards_by_class.get(shared, (0, None))
         if known is not None and count >= 2:
             return known
+        start = len(self.trace.events)
         inside = self.call_function(self.bind_method(method, module), a, k, node)
+        if self._keeps_graph(module, start):
+            # The next call starts from what this one has left.
+            return inside
         self.forwards[own] = inside
         self.forwards_by_class[shared] = (count + 1, inside)
         return inside
+
+    def _keeps_graph(self, module: Value, start: int) -> bool:
+        """Whether a call of a module that was just played has kept on it what it computed with gradients."""
+        return any(
+            isinstance(event, events.Store)
+            and event.how == "attribute"
+            and event.container is module
+            and event.grad is True
+            and event.previous is not None
+            and not (event.value.is_constant or event.value.detached or event.value.role in ("number", "module"))
+            for event in self.trace.events[start:]
+        )
 
     forwards: dict[tuple[Any, ...], Value]
     forwards_by_class: dict[tuple[Any, ...], tuple[int, Value | None]]
@@ -194,7 +210,8 @@ class Calls(Functions):
             child.use("()")
             for option in child.options():
                 if option.role == "module":
-                    value = self._compute_quietly(option, value, node)
+                    computed = self._compute_quietly(option, value, node)
+                    value = join_values(value, computed) if id(option) in self.conditional else computed
                 else:
                     value = self.make(node, "call", (value, option), callee=option)
         if not children or not any(c.role == "module" for c in children):

@@ -130,26 +130,64 @@ class Expressions(Operators):
         saved = dict(self.frame.env)
         depth = len(self.loops)
         guards = len(self.guards)
-        names: list[str] = []
-        for part in node.generators:
-            source = self.evaluate(part.iter)
-            loop = Loop(self.place(part.iter), "comprehension", source)
-            self.emit(events.Iterate, part.iter, subject=loop, iterates=source)
-            element = self.element_of(source, part.iter)
+        names = [n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)]
+        source = self.evaluate(node.generators[0].iter)
+        objects = self._objects_of_classes(source) if len(node.generators) == 1 else None
+        first = node.generators[0].iter
+        loop = Loop(self.place(first), "literal" if objects else "comprehension", source, len(objects or ()) or None)
+        self.emit(events.Iterate, first, subject=loop, iterates=source)
+        for iteration, element in enumerate(objects or [self.element_of(source, first)]):
             self.loops.append(loop)
-            self.iterations.append(0)
-            self.assign(part.target, element, node)
-            names += [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
-            for test in part.ifs:
-                value = self.evaluate(test)
-                self.guards.append(self.guard(test, value))
+            self.iterations.append(iteration)
+            self._enter_generator(node.generators[0], element, node)
+            for part in node.generators[1:]:
+                nested = self.evaluate(part.iter)
+                inner = Loop(self.place(part.iter), "comprehension", nested)
+                self.emit(events.Iterate, part.iter, subject=inner, iterates=nested)
+                item = self.element_of(nested, part.iter)
+                self.loops.append(inner)
+                self.iterations.append(0)
+                self._enter_generator(part, item, node)
+            self._collect(node, made, tuple(self.loops[depth:]))
+            del self.loops[depth:]
+            del self.iterations[depth:]
+            del self.guards[guards:]
+        for name in names:
+            if name in saved:
+                self.frame.env[name] = saved[name]
+            else:
+                self.frame.env.pop(name, None)
+        return made
+
+    def _literal_elements(self, source: Value) -> list[Value] | None:
+        raise NotImplementedError
+
+    def _objects_of_classes(self, source: Value) -> list[Value] | None:
+        """Few known objects of the project's classes, over which a comprehension is played one by one."""
+        known = self._literal_elements(source)
+        return known if known and all(item.cls is not None and item.role == "instance" for item in known) else None
+
+    def _enter_generator(self, part: ast.comprehension, element: Value, node: ast.AST) -> None:
+        """Bind a `for` of a comprehension, and put its conditions in force."""
+        self.assign(part.target, element, node)
+        for test in part.ifs:
+            value = self.evaluate(test)
+            self.guards.append(self.guard(test, value))
+
+    def _collect(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        made: Container,
+        crossing: tuple[Loop, ...],
+    ) -> None:
+        """One element of a comprehension."""
         element_node = node.value if isinstance(node, ast.DictComp) else node.elt
         if isinstance(node, ast.DictComp):
             self.evaluate(node.key)
         item = self.evaluate(element_node)
         made.items.append(item)
-        made.parents = (item,)
-        if shape != "generator":
+        made.parents = (*made.parents, item)
+        if not isinstance(node, ast.GeneratorExp):
             self.emit(
                 events.Store,
                 element_node,
@@ -157,17 +195,8 @@ class Expressions(Operators):
                 how="append",
                 container=made,
                 target=self.text(node)[:40],
-                crossing=tuple(self.loops[depth:]),
+                crossing=crossing,
             )
-        del self.loops[depth:]
-        del self.iterations[depth:]
-        del self.guards[guards:]
-        for name in names:
-            if name in saved:
-                self.frame.env[name] = saved[name]
-            else:
-                self.frame.env.pop(name, None)
-        return made
 
     # ---- subscripts ----------------------------------------------------------------------------------------------
 

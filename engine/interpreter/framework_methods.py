@@ -79,8 +79,18 @@ class FrameworkMethods(ContainerMethods):
                 events.FrameworkTrainer, node, library=receiver.made_by.split(".")[0], what=detail, trainer=receiver,
                 keywords=named(("model", "train_dataloaders", "val_dataloaders"), a, k),
             )  # fmt: skip
+            self._ask_data_module((*a, *k.values()), node)
             return self.make(node, "unknown")
         return None
+
+    def _ask_data_module(self, given: tuple[Value, ...], node: ast.AST) -> None:
+        """The loaders that Lightning's Trainer asks the data module for that it is handed."""
+        for value in given:
+            if value.cls is None or value.cls.family != "lightning-data" or value.op != "construct":
+                continue
+            for name in ("prepare_data", "setup", "train_dataloader", "val_dataloader", "test_dataloader"):
+                if isinstance(value.cls.method(name), FunctionValue):
+                    self.call_own_method(value, name, [], {}, node)
 
     def _m_save_pretrained(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool

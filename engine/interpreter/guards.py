@@ -86,6 +86,10 @@ class Condition:
         """The guard of the branch where the condition holds; `value` is what it evaluated to."""
         divisor = value.divisor or self.divisor
         kinds = value.about | {"modulo"} if divisor else value.about
+        # `accumulating = i % n != 0`: what is known of the value holds for the name without its negation.
+        named = isinstance(normalised(self.node)[0], ast.Name | ast.Attribute)
+        remainder = bool(divisor) and named and ("remainder" in kinds) is self.positive
+        kinds = kinds | {"remainder"} if remainder else kinds - {"remainder"}
         return Guard(place, self.text, self.positive, _of_outcome(kinds, self.positive), divisor)
 
 

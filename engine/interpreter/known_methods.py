@@ -181,6 +181,7 @@ class KnownMethods(TensorMethods):
             self.emit(events.OptimizerStep, node, optimizer=receiver, via="direct", closure=closure)
             if isinstance(closure, FunctionValue):
                 self.call(closure, [], {}, node)
+            self._stepped(receiver, node)
             return self.make(node, "unknown")
         if receiver.role == "scheduler":
             self.emit(events.SchedulerStep, node, scheduler=receiver, arguments=(*a, *k.values()))
@@ -199,12 +200,33 @@ class KnownMethods(TensorMethods):
             return self.make(node, "unknown")
         return None
 
+    def _m_step_hook(
+        self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
+    ) -> Value | None:
+        """`optimizer.register_step_post_hook(hook)`: `hook(optimizer, args, kwargs)` runs with each step."""
+        hook = a[0] if a else k.get("hook")
+        if receiver.role is None:
+            receiver.role = "optimizer"
+        if receiver.role != "optimizer" or not isinstance(hook, FunctionValue):
+            return self._m_hook(receiver, method, a, k, node, discarded)
+        receiver.put(f"{method}()", hook)
+        return self.make(node, "unknown")
+
+    def _stepped(self, optimizer: Value, node: ast.AST) -> None:
+        """What hooks do after a step of an optimizer."""
+        for option in optimizer.options():
+            hook = option.attributes.get("register_step_post_hook()")
+            if hook is not None:
+                rest = [self.container(node, "tuple"), self.container(node, "dict")]
+                self.call(hook, [option, *rest], {}, node)
+
     def _scaler_step(self, scaler: Value, optimizer: Value, node: ast.AST) -> None:
         for option in optimizer.options():
             if option.role is None and not option.is_constant:
                 option.role = "optimizer"
         self.emit(events.ScalerStep, node, scaler=scaler, optimizer=optimizer)
         self.emit(events.OptimizerStep, node, optimizer=optimizer, via="scaler", scaler=scaler)
+        self._stepped(optimizer, node)
 
     def _m_scale(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], node: ast.AST, discarded: bool
@@ -274,6 +296,11 @@ class KnownMethods(TensorMethods):
             result.name = receiver.name
             if receiver.op == "data-element":
                 result.op = "data-element"
+        if result is receiver and any(_half(value) for value in (*a, *k.values())):
+            self.emit(
+                events.MethodCall, node, receiver=receiver, method="half", arguments=(), keywords={}, result=receiver,
+                discarded=discarded,
+            )  # fmt: skip
         if device != "dtype":
             self.emit(
                 events.Transfer, node, value=receiver, result=result, how=method, device=device, destination=target,
@@ -405,6 +432,11 @@ class KnownMethods(TensorMethods):
         return made
 
 
+def _half(value: Value) -> bool:
+    """Whether an argument of `.to()` is torch's float16."""
+    return isinstance(value, External) and value.qualified in ("torch.float16", "torch.half")
+
+
 _KNOWN = {
     "backward": KnownMethods._m_backward,
     "zero_grad": KnownMethods._m_zero_grad,
@@ -439,6 +471,8 @@ _KNOWN = {
     "gradient_checkpointing_disable": KnownMethods._m_checkpointing,
     "register_post_accumulate_grad_hook": KnownMethods._m_hook,
     "register_hook": KnownMethods._m_hook,
+    "register_step_post_hook": KnownMethods._m_step_hook,
+    "register_step_pre_hook": KnownMethods._m_step_hook,
     "add_param_group": KnownMethods._m_param_group,
     "no_sync": KnownMethods._m_no_sync,
     "accumulate": KnownMethods._m_no_sync,

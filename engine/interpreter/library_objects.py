@@ -261,6 +261,7 @@ class LibraryObjects(BuiltinCalls):
         if last in ("default_rng", "RandomState", "Random", "Generator"):
             made = self.make(node, "construct", role="generator", made_by=qualified)
             made.keywords = named((), a, k)
+            self._record(qualified, a, k, made, node, discarded)
             return made
         self.emit(events.RandomCall, node, source=effect.detail, name=last)
         role = "array" if effect.detail == "numpy" else "number"

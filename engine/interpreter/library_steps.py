@@ -127,7 +127,8 @@ class LibrarySteps(LibraryObjects):
                     bound: dict[str, Value], node: ast.AST, discarded: bool) -> Value:  # fmt: skip
         target = a[0] if a else None
         reentrant = k.get("use_reentrant")
-        inputs = a[1:]
+        # `checkpoint_sequential(functions, segments, input)`
+        inputs = [*a[2:], *(k[name] for name in ("input",) if name in k)] if effect.detail == "sequential" else a[1:]
         self.emit(
             events.CheckpointCall,
             node,

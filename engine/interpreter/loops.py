@@ -62,6 +62,7 @@ class Loops(Expressions):
         known = all(
             item.is_constant
             or item.role in ("module", "optimizer", "loader", "scheduler")
+            or (item.cls is not None and item.op == "construct")
             or (isinstance(item, Container) and any(part.is_constant for part in item.items))
             or item.op == "parameter-of-function"
             for item in source.items

@@ -69,6 +69,8 @@ class Machine:
         self._outlines: dict[str, Outline] = {}
         #: Whether one of several different modules is called, by the path taken.
         self.alternatives = False
+        #: Modules that were put into a container on one path only, by their identity.
+        self.conditional: set[int] = set()
         #: The conditions under which a module was wrapped, by the wrapper's identity.
         self.wrapped_under: dict[int, tuple[Guard, ...]] = {}
         self._texts: dict[int, str] = {}
@@ -210,6 +212,7 @@ class Machine:
             loops=tuple(self.loops),
             iterations=tuple(self.iterations),
             grad=self.grad,
+            made_under=len(self.guards),
             **fields,
         )
         self.created_values.append(value)

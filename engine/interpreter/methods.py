@@ -35,6 +35,8 @@ class Methods(KnownMethods):
             return self.call(self.attribute(receiver, method, node), arguments, keywords, node, discarded)
         receiver.use(method)
         own = self.call_own_method(receiver, method, arguments, keywords, node)
+        if own is None and method == "propagate" and receiver.cls is not None:
+            own = self._propagated(receiver, keywords, node)
         if own is not None:
             self._past_wrapper(receiver, method, arguments, keywords, own, node)
             return own
@@ -67,6 +69,22 @@ class Methods(KnownMethods):
                 return handled
         return self.call_known_method(receiver, method, arguments, keywords, node, discarded)
 
+    def _propagated(self, receiver: Value, keywords: dict[str, Value], node: ast.AST) -> Value | None:
+        """PyTorch Geometric's `MessagePassing.propagate` calls the class's own `message`, which names what it wants:
+        `x_i` and `x_j` are the rows of `x` at both ends of each edge."""
+        cls = receiver.cls
+        message = cls.method("message") if cls is not None else None
+        if not isinstance(message, FunctionValue) or cls is None or not any(_passes_messages(b) for b in cls.bases):
+            return None
+        given: dict[str, Value] = {}
+        for parameter in (*message.node.args.args[1:], *message.node.args.kwonlyargs):
+            name = parameter.arg
+            source = keywords.get(name.removesuffix("_i").removesuffix("_j"))
+            rows = self.make(node, "getitem", (source,) if source is not None else (), role="tensor", name=name)
+            given[name] = rows
+        sent = self.call_function(self.bind_method(message, receiver), [], given, node)
+        return self.make(node, "propagate", (sent, *keywords.values()), role="tensor")
+
     def _past_wrapper(
         self, receiver: Value, method: str, a: list[Value], k: dict[str, Value], result: Value, node: ast.AST
     ) -> None:
@@ -89,10 +107,16 @@ class Methods(KnownMethods):
         options = [o for o in receiver.options() if not (o.is_constant and o.constant is None)]
         result: Value | None = None
         receiver.use(method)
+        start = len(self.trace.events)
         for option in options or receiver.options():
             one = self.call_method(option, method, a, k, node, discarded)
             result = one if result is None else join_values(result, one)
         assert result is not None
+        for event in self.trace.events[start:]:
+            if isinstance(event, events.ThroughWrapper) and any(event.wrapper is option for option in options):
+                # One object, wrapped or not, is asked of its wrapper in some runs; another may never be wrapped.
+                within = event.wrapper.origin
+                event.certain = all(option.wrapping or option.origin is within for option in options)
         return result
 
     def _on_external(
@@ -144,3 +168,7 @@ class Methods(KnownMethods):
         if isinstance(value, Container) and value.shape_name == "generator":
             return Context("other", place, None, value), self.item_among(value, node)
         return Context("other", place, None, value, text=self.text(node)), value
+
+
+def _passes_messages(base: str) -> bool:
+    return base.startswith("torch_geometric.nn.") and base.endswith(".MessagePassing")

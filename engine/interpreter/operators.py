@@ -47,6 +47,11 @@ def _one_process(value: Value) -> bool:
     )
 
 
+def _truth_value(value: Value) -> bool:
+    """Whether a value is a truth value, and nothing else that has one."""
+    return value.op in ("compare", "boolean") or isinstance(value.constant, bool)
+
+
 def _asks_whether_set(op: ast.cmpop, right: Value) -> bool:
     """Whether a comparison only tells ranks from what stands for none of them: None or a negative number."""
     if not right.is_constant:
@@ -88,6 +93,7 @@ class Operators(Attributes):
             role = "tensor"
         value = self.make(node, "operator", (left, right), role=role, about=left.about | right.about)
         value.divisor = self.text(right_node) if isinstance(op, ast.Mod) else ""
+        value.about = value.about | {"remainder"} if value.divisor else value.about - {"remainder"}
         value.name = self.text(node)[:60] if isinstance(node, ast.expr) else ""
         of = left.of + tuple(o for o in right.of if o not in left.of)
         if of:
@@ -122,7 +128,8 @@ class Operators(Attributes):
             except TypeError:
                 pass
         if isinstance(node.op, ast.Not):
-            result = self.make(node, "compare", (operand,), detached="comparison", about=operand.about)
+            about = operand.about ^ {"remainder"} if operand.divisor else operand.about
+            result = self.make(node, "compare", (operand,), detached="comparison", about=about)
             result.divisor = operand.divisor
             result.role = "number" if operand.role == "number" else None
             return result
@@ -138,7 +145,7 @@ class Operators(Attributes):
             known = self._compared(left, op, right)
             if known is not None:
                 return self.constant(node, known)
-        about = left.about.union(*(o.about for o in others))
+        about = left.about.union(*(o.about for o in others)) - {"remainder"}
         if len(others) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
             # Comparing something unknown with 0 may well single out one rank.
             zero = others[0].is_constant and others[0].constant in (0, -1) and others[0].constant is not False
@@ -151,7 +158,9 @@ class Operators(Attributes):
         result = self.make(node, "compare", (left, *others), detached="comparison", about=about)
         result.divisor = left.divisor
         if result.divisor:
-            result.about |= {"modulo"}
+            # `i % n != 0` holds in all iterations but one of n.
+            apart = len(others) == 1 and isinstance(node.ops[0], ast.NotEq) and others[0].is_constant
+            result.about |= {"modulo", "remainder"} if apart else {"modulo"}
         if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops) or all(
             v.role in _NUMERIC or v.is_constant for v in (left, *others)
         ):
@@ -195,12 +204,16 @@ class Operators(Attributes):
         alone = 0
         for item in node.values:
             value = self.evaluate(item)
-            about |= value.about
+            about |= value.about - {"remainder"}
             alone += _one_process(value)
             divisor = divisor or value.divisor
             if value.is_constant:
                 if bool(value.constant) is stop and result is None:
                     self.guards[len(self.guards) - pushed :] = []
+                    return value
+                if bool(value.constant) is stop and result is not None and all(map(_truth_value, result.options())):
+                    # `i < n or True`
+                    del self.guards[len(self.guards) - pushed :]
                     return value
                 if bool(value.constant) is not stop and item is not node.values[-1]:
                     continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.layers import built_into
 from engine.rules.facts.training import clears, modulo_guard, step_scopes
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -24,7 +25,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         for created in trace.of(ModuleCreated):
             name = created.module.made_by.rpartition(".")[2]
             zoo = created.module.made_by.startswith("torchvision.models.") and name.startswith(_NORMALISED)
-            if (name in _NAMES or zoo) and created.place.path == scope.step.place.path:
+            near = created.place.path == scope.step.place.path
+            zoo = zoo and "norm_layer" not in created.module.keywords
+            if (name in _NAMES or zoo) and (near or built_into(created.module, scope.step.optimizer)):
                 yield Draft(
                     created.place,
                     "Gradients are accumulated over micro-batches, but this layer normalises each micro-batch "

@@ -164,7 +164,9 @@ def _related(module: Value, step: OptimizerStep) -> bool:
             if inner is module:
                 return True
             inner = inner.member_of
-        if any(option.comes_from(whole) or _walked(option, name) for option in part.options()):
+        # A copy has parameters of its own.
+        options = [option for option in part.options() if option.origin.wrapping != "copy"]
+        if any(option.comes_from(whole) or _walked(option, name) for option in options):
             return True
     return False
 

@@ -28,9 +28,15 @@ def check(trace: Trace) -> Iterator[Draft]:
             "all of them, "
             "so the run hangs.",
             (Step(guard.place, "the condition on the rank"),),
-            # It gathers only where a plugin shards the model; else each process writes its own random state.
-            severity="note" if collective.name == "save_state" else None,
+            severity="note" if collective.name == "save_state" and _named(collective) else None,
         )
+
+
+def _named(save: Collective) -> bool:
+    """Whether `save_state` is given its folder: it then gathers only where a plugin shards the model, and else each
+    process writes its own random state. Accelerate names the folder itself only after waiting for all processes."""
+    given = save.values[0] if save.values else save.keywords.get("output_dir")
+    return given is not None and not (given.is_constant and given.constant is None)
 
 
 _SHARDED = frozenset({"state_dict_type", "full_optim_state_dict", "optim_state_dict", "summon_full_params"})

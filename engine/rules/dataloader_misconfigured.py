@@ -1,4 +1,4 @@
-"""A loader decodes files in the training process."""
+"""A loader decodes files in the training process, or is given what DataLoader refuses."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _OPENS = frozenset(
 )
 
 
-@rule("PF602", "dataloader-misconfigured", "note", "A loader decodes files without worker processes")
+@rule(
+    "PF602", "dataloader-misconfigured", "note", "A loader decodes without workers, or its arguments exclude each other"
+)
 def check(trace: Trace) -> Iterator[Draft]:
+    yield from _refused(trace)
     for built in trace.of(LoaderBuilt):
         data = built.loader.keyword("dataset", "0")
         if (
@@ -52,6 +55,40 @@ def check(trace: Trace) -> Iterator[Draft]:
             "and `pin_memory=True` let decoding overlap with compute.",
             (Step(data.origin.place, "reads and decodes files"), Step(device.place, "trains on a GPU")),
         )
+
+
+def _refused(trace: Trace) -> Iterator[Draft]:
+    """Arguments that DataLoader refuses together: `torch.utils.data.DataLoader.__init__` raises a ValueError."""
+    for built in trace.of(LoaderBuilt):
+        if not built.complete or built.loader.cls is not None:
+            continue
+        given = built.loader.keyword
+        workers = given("num_workers")
+        sampler, batches = _some(given("sampler")), _some(given("batch_sampler"))
+        shuffled = _true(given("shuffle"))
+        if sampler is not None and shuffled is not None:
+            told = "`shuffle=True` and a sampler, which decides the order itself"
+            seen = Step(sampler.place, "the sampler")
+        elif batches is not None and (shuffled or sampler or _true(given("drop_last"))):
+            told = "a `batch_sampler` and what that decides itself (`shuffle`, `sampler`, `drop_last`)"
+            seen = Step(batches.place, "the batch sampler")
+        elif (workers is None or workers.constant == 0) and _true(given("persistent_workers")) is not None:
+            told = "`persistent_workers=True` and no workers (`num_workers=0`)"
+            seen = Step(workers.place if workers is not None else built.place, "no workers")
+        else:
+            continue
+        yield Draft(built.place, f"This loader gets {told}: DataLoader raises a ValueError.", (seen,), severity="error")
+
+
+def _some(value: Value | None) -> Value | None:
+    """An argument that is an object on every path, and not None."""
+    if value is None:
+        return None
+    return value if all(option.op == "construct" for option in value.options()) else None
+
+
+def _true(value: Value | None) -> Value | None:
+    return value if value is not None and value.is_constant and value.constant is True else None
 
 
 def _opens(trace: Trace, data: Value) -> bool:

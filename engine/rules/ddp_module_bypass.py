@@ -66,7 +66,12 @@ def _not_handed_on(trace: Trace) -> Iterator[Draft]:
     """A method of the model, asked of its wrapper."""
     for asked in trace.of(ThroughWrapper):
         wrapped = next((event for event in trace.of(Wrapped) if event.wrapper is asked.wrapper), None)
-        if wrapped is None or wrapped.excludes(asked) or any(_tests_wrapping(guard) for guard in asked.guards):
+        if (
+            not asked.certain
+            or wrapped is None
+            or wrapped.excludes(asked)
+            or any(_tests_wrapping(guard) for guard in asked.guards)
+        ):
             continue
         yield Draft(
             asked.place,

@@ -18,7 +18,7 @@ from engine.rules.facts.evaluation import (
 from engine.rules.facts.retention import kept_graphs
 from engine.rules.remedies.modes import without_gradients
 from engine.rules.rule import Draft, rule
-from engine.trace import Place, Step, Trace
+from engine.trace import External, FunctionValue, Place, Step, Trace
 from engine.trace.events import Forward, GradModeChange, Referenced
 
 _SWITCHES = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
@@ -52,7 +52,9 @@ def check(trace: Trace) -> Iterator[Draft]:
         yield from once or [draft for forward in forwards for draft in _rollouts(trace, forward, calls)][-1:]
         for forward in forwards:
             loop = evaluation_loop(forward)
-            if loop is None or loop.place in retaining or not _records(forward) or calls & set(forward.stack):
+            if loop is None or loop.place in retaining or _may_switch_off(trace, forward):
+                continue
+            if not _records(forward) or calls & set(forward.stack):
                 continue
             if (id(loop), id(forward.module)) in reported or loop.place in reported:
                 continue
@@ -125,6 +127,23 @@ def _begins(trace: Trace, forward: Forward) -> bool:
     others = [other for other in trace.within(forward.loop, Forward) if other.index < forward.index]
     made = {id(part) for other in others for part in (other.output, *other.output.elements())}
     return not any(value.comes_from(made) for value in (*forward.inputs, *forward.keywords.values()))
+
+
+def _may_switch_off(trace: Trace, forward: Forward) -> bool:
+    """Whether the method of an unknown model is one that a class of the project puts under `no_grad`."""
+    if forward.module.origin.cls is not None or forward.method in ("__call__", "forward"):
+        return False
+    methods = (cls.method(forward.method) for cls in trace.classes)
+    return any(
+        option.kind in _OFF or (isinstance(option, External) and option.qualified.rpartition(".")[2] in _OFF)
+        for method in methods
+        if isinstance(method, FunctionValue)
+        for decorator in method.decorators
+        for option in decorator.options()
+    )
+
+
+_OFF = frozenset({"no_grad", "inference_mode"})
 
 
 def _records(forward: Forward) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.order import parted
 from engine.rules.remedies.frameworks import into_context
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
@@ -12,19 +13,19 @@ from engine.trace.events import Backward, Event, Forward, FunctionCall, LossCall
 
 @rule("PF803", "forward-outside-autocast", "warning", "The forward pass is outside of autocast")
 def check(trace: Trace) -> Iterator[Draft]:
-    forwards = {id(forward.output): forward for forward in trace.of(Forward)}
+    forwards = {id(f.output): f for f in trace.of(Forward) if f.module.has_parameters is not False}
     losses = {id(loss.output): loss for loss in trace.of(LossCall)}
     # An unknown criterion, called on what a network returned.
     criteria: dict[int, Event] = {
-        id(call.result): call for call in trace.of(FunctionCall) if not call.name and call.autocast is True
+        id(call.result): call for call in trace.of(FunctionCall) if not call.name and call.autocast is not False
     }
-    if not criteria and not any(loss.autocast is True for loss in losses.values()):
+    if not criteria and not any(loss.autocast is not False for loss in losses.values()):
         return
     for backward in trace.of(Backward):
         chain = list(backward.loss.graph_ancestors())
         passes = [forwards[id(value)] for value in chain if id(value) in forwards]
         computed = [losses[id(value)] for value in chain if id(value) in losses]
-        inside: list[Event] = [loss for loss in computed if loss.autocast is True]
+        inside: list[Event] = [loss for loss in computed if loss.autocast is not False]
         if not computed and id(backward.loss) in criteria:
             inside = [criteria[id(backward.loss)]]
         outside = [forward for forward in passes if forward.autocast is False]
@@ -33,9 +34,8 @@ def check(trace: Trace) -> Iterator[Draft]:
         context = inside[0].context("autocast")
         if context is None:
             continue
-        place = next((p for p in reversed(outside[0].stack) if p.path == context.place.path), outside[0].place)
         yield Draft(
-            outside[0].place if outside[0].function == inside[0].function else place,
+            parted(outside[0], inside[0]),
             "The model runs in float32 here: autocast is entered only afterwards, for the loss. Put the forward "
             "pass inside.",
             (Step(context.place, "autocast begins here"), Step(inside[0].place, "only this is inside")),

@@ -49,7 +49,7 @@ def _scaled(events: list[Event], clip: ClipGradients, scope: StepScope) -> Itera
     if not isinstance(backward, Backward) or backward.via != "scaler":
         return
     between = [e for e in events if isinstance(e, Unscale) and backward.index < e.index < clip.index]
-    if any(not unscale.excludes(clip) for unscale in between):
+    if any(not unscale.excludes(clip) and not _now_and_then(unscale, clip, step) for unscale in between):
         return
     yield Draft(
         clip.place if not clip.stack or clip.function == step.function else clip.stack[-1],
@@ -58,6 +58,12 @@ def _scaled(events: list[Event], clip: ClipGradients, scope: StepScope) -> Itera
         (Step(backward.place, "the scaled loss is back-propagated here"), Step(step.place, "unscaled only here")),
         fix=unscaled(clip, step) if clip.function == step.function else None,
     )
+
+
+def _now_and_then(unscale: Unscale, clip: ClipGradients, step: OptimizerStep) -> bool:
+    """Whether gradients are unscaled once in some iterations only, and clipped and stepped in each."""
+    guard = unscale.guarded("modulo")
+    return guard is not None and guard not in clip.guards and guard not in step.guards
 
 
 def _late(events: list[Event], clip: ClipGradients, scope: StepScope) -> Iterator[Draft]:

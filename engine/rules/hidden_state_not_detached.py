@@ -15,9 +15,11 @@ from engine.trace.events import Backward, Forward, Return, Store
 @rule("PF102", "hidden-state-not-detached", "error", "A state is carried into the next step with its graph")
 def check(trace: Trace) -> Iterator[Draft]:
     reported: set[Place] = set()
-    yield from _kept_on_module(trace)
+    kept = list(_kept_on_module(trace))
+    yield from (draft for _, draft in kept)
+    told = {store.function for store, _ in kept}
     for forward in trace.of(Forward):
-        if not forward.output.feeds_backward:
+        if not forward.output.feeds_backward or forward.function in told:
             continue
         for value in (*forward.inputs, *forward.keywords.values()):
             for part in _parts(value):
@@ -58,7 +60,7 @@ def _remedy(trace: Trace, state: Value, loop: Loop, place: Place) -> FixMaker | 
     )
 
 
-def _kept_on_module(trace: Trace) -> Iterator[Draft]:
+def _kept_on_module(trace: Trace) -> Iterator[tuple[Store, Draft]]:
     """A module's forward reads the state that its last call left on the module, and nothing cuts or resets it."""
     if not any(True for _ in trace.of(Backward)):
         return
@@ -84,12 +86,13 @@ def _kept_on_module(trace: Trace) -> Iterator[Draft]:
             continue
         if not any("RNN" in made or "LSTM" in made or "GRU" in made for made in (passed.module.origin.made_by,)):
             continue
-        yield Draft(
+        draft = Draft(
             store.place,
             f"`{store.target}` keeps the state of this call with its graph, and the next call starts from it: its "
             "backward walks through graphs that are already freed. Detach the state before it is kept.",
             (Step(passed.place, "the kept state goes in here"),),
         )
+        yield store, draft
 
 
 def _cut_of(other: Value, part: Value) -> bool:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from engine.rules.facts.identity import viewed
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace
-from engine.trace.events import Detach, InPlaceUpdate, OptimizerCreated, OptimizerStep, Rebound, RequiresGradChange
+from engine.trace.events import (
+    Detach,
+    Event,
+    InPlaceUpdate,
+    OptimizerCreated,
+    OptimizerStep,
+    Rebound,
+    RequiresGradChange,
+)
 
 
 @rule("PF212", "in-place-leaf-update", "error", "A parameter is updated in place with gradients recorded, or rebound")
@@ -40,7 +48,10 @@ def check(trace: Trace) -> Iterator[Draft]:
             )
     yield from _let_go(trace)
     for rebound in trace.of(Rebound):
-        if rebound.grad is False or not _from_gradient(rebound):
+        if not _from_gradient(rebound):
+            continue
+        if rebound.grad is False:
+            yield from _dropped(trace, rebound)
             continue
         if rebound.target.role != "parameter":
             if rebound.target.detached != "created":
@@ -74,6 +85,27 @@ def _let_go(trace: Trace) -> Iterator[Draft]:
                     (Step(made.place, "the optimizer is given the tensor here"), Step(step.place, "it steps here")),
                 )
                 break
+
+
+def _dropped(trace: Trace, rebound: Rebound) -> Iterator[Draft]:
+    """An update of a loop's variable under `no_grad`, whose result goes nowhere."""
+    value = rebound.value
+    if rebound.target.op != "element" or not any(part.op == "grad" for part in value.ancestors(limit=20)):
+        return
+    if value.uses or any(
+        part is value
+        for event in trace.after(rebound, Event)
+        if event.place != rebound.place
+        for named in event.named_values()
+        for part in named.ancestors(limit=30)
+    ):
+        return
+    yield Draft(
+        rebound.place,
+        "This binds the loop variable to a new tensor, and nothing uses it: the parameter does not change. Update it "
+        "in place.",
+        (Step(rebound.target.place, "the parameter"),),
+    )
 
 
 def _made_here(trace: Trace, rebound: Rebound) -> Iterator[Draft]:

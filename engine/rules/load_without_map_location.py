@@ -91,17 +91,39 @@ def _kept(trace: Trace) -> Iterator[Draft]:
         if load is None or load.how != "torch.load":
             continue
         where = load.map_location
-        on_gpu = where is not None and where.is_constant and str(where.constant).startswith("cuda")
         used = _used_as_state(trace, load)
-        if used is None or not on_gpu:
+        if used is None or where is None or _replaced(trace, store):
             continue
+        on_gpu = where.is_constant and str(where.constant).startswith("cuda")
+        if not on_gpu and not _lives_on(trace, used, where):
+            continue
+        where_told = "the GPU" if on_gpu else "the device of the model"
         yield Draft(
             load.place,
-            f"The checkpoint is loaded to the GPU and stays in `{store.target}`: its weights take memory a second "
+            f"The checkpoint is loaded to {where_told} and stays in `{store.target}`: its weights take memory a second "
             "time for as long as this object lives. Load it to the CPU, or keep only what is needed of it.",
             (Step(store.place, "kept here"), Step(used.place, "copied into the model here")),
             severity="warning",
         )
+
+
+def _replaced(trace: Trace, store: Store) -> bool:
+    """Whether the object lets go of what it keeps later."""
+    return any(
+        other.how == "attribute"
+        and other.attribute == store.attribute
+        and other.index > store.index
+        and other.value is not store.value
+        for other in trace.family(store, Store)
+    )
+
+
+def _lives_on(trace: Trace, used: LoadStateDict, device: Value) -> bool:
+    """Whether the model that got the weights is moved to a device that the program calls the same."""
+    return any(
+        transfer.destination is device and same(transfer.value, used.target)
+        for transfer in trace.family(used, Transfer)
+    )
 
 
 def _kept_while_training(trace: Trace) -> Iterator[Draft]:

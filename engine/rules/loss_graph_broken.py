@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.facts.cuts import CUTS, cut_everywhere, differentiable_again, handed, new_leaf
 from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.order import parted
 from engine.rules.facts.training import lightning_step
 from engine.rules.remedies.detaching import attached
 from engine.rules.rule import Draft, rule
@@ -354,19 +355,42 @@ def _generator_cut(trace: Trace, detaches: list[Detach], forwards: dict[int, For
                 if loss.output not in parts or not any(v is detach.value for v in backward.loss.graph_ancestors()):
                     continue
                 steps = [s for s in trace.of(OptimizerStep) if s.root is backward.root and s.index > backward.index]
-                if len({id(step.optimizer) for step in steps}) == 1:
+                if len({id(step.optimizer) for step in steps}) == 1 or (
+                    steps and _steps_maker(steps[0], detach, forwards)
+                ):
+                    shared = any(
+                        value is detach.output
+                        for other in trace.of(LossCall)
+                        if other.input is not None and not _all_real(other.target)
+                        for value in other.input.ancestors()
+                    )
                     yield Draft(
-                        detach.place,
+                        # Where the other loss is meant to get it without a graph, this one is given the wrong sample.
+                        parted(loss, backward) if shared else detach.place,
                         "The adversarial loss of this step is computed on a detached sample: it gives the generator no "
                         "gradient, only the other terms train it.",
                         (
                             Step(loss.place, 'the loss that asks for "real"'),
                             Step(backward.place, "back-propagated here"),
                         ),
-                        fix=attached(detach),
+                        fix=None if shared else attached(detach),
                     )
                     break
 
 
+def _steps_maker(step: OptimizerStep, detach: Detach, forwards: dict[int, Forward]) -> bool:
+    """Whether the step is of the network that made the sample which was detached."""
+    held = modules_behind(step.optimizer)
+    made = (forwards[id(value)] for value in detach.value.ancestors(limit=50) if id(value) in forwards)
+    return any(not held.isdisjoint(identities(forward.module)) for forward in made)
+
+
 def _all_real(target: Value | None) -> bool:
-    return target is not None and any(value.op in _ALL_REAL for value in target.ancestors(limit=6))
+    return target is not None and any(
+        value.op in _ALL_REAL and not _filled_with_zero(value) for value in target.ancestors(limit=6)
+    )
+
+
+def _filled_with_zero(value: Value) -> bool:
+    filled = value.keyword("fill_value", "1") if value.op in ("full", "full_like") else None
+    return filled is not None and filled.is_constant and not filled.constant

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.rules.facts.order import guards_inside
 from engine.rules.remedies.order import built_before
 from engine.rules.rule import Draft, rule
 from engine.trace import Loop, Step, Trace, Value
-from engine.trace.events import OptimizerCreated
+from engine.trace.events import Event, OptimizerCreated
 
 
 @rule("PF209", "optimizer-in-loop", "error", "A new optimizer is built in each training step")
@@ -16,7 +17,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         loop = next((loop for loop in created.loops if loop.innermost_training), None)
         if loop is None:
             yield from _per_epoch(created)
-        if loop is None or (created.guards and any(guard.place >= loop.place for guard in created.guards)):
+        if loop is None or guards_inside(trace, created, loop) or _only_first(trace, created, loop):
             continue
         held = [option.origin for module in created.optimizer.of for option in module.options()]
         if not held or any(loop in module.loops for module in held):
@@ -27,6 +28,17 @@ def check(trace: Trace) -> Iterator[Draft]:
             (Step(loop.place, "the training loop"),),
             fix=built_before(created, loop) if _outermost(created, loop, held) else None,
         )
+
+
+def _only_first(trace: Trace, created: OptimizerCreated, loop: Loop) -> bool:
+    """Whether it is built in the loop's first iteration and not again: `if self.optimizer is None`."""
+    depth = created.loops.index(loop)
+    events: Iterator[Event] = trace.within(loop)
+    if not any(event.iterations[depth] for event in events):
+        return False
+    return not any(
+        other.place == created.place and other.iterations[depth] for other in trace.within(loop, OptimizerCreated)
+    )
 
 
 def _outermost(created: OptimizerCreated, loop: Loop, held: list[Value]) -> bool:

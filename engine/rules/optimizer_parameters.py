@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rules.facts.identity import identities, modules_behind, same
+from engine.rules.facts.layers import built_into
 from engine.rules.remedies.order import built_after
 from engine.rules.rule import Draft, rule
 from engine.trace import Container, Place, Step, Trace, Value
@@ -31,7 +32,7 @@ def check(trace: Trace) -> Iterator[Draft]:
         held = modules_behind(created.optimizer)
         if not held:
             continue
-        for store in trace.after(created, Store):
+        for store in _stores_after(trace, created):
             owner = store.container
             if store.how not in ("attribute", "item") or owner is None or not _inside(owner, held):
                 continue
@@ -48,6 +49,19 @@ def check(trace: Trace) -> Iterator[Draft]:
                 fix=built_after(created, store),
             )
             break
+
+
+def _stores_after(trace: Trace, created: OptimizerCreated) -> Iterator[Store]:
+    """What is stored after an optimizer was built: by the same code, or by other methods of an object whose constructor
+    builds it, where nothing else builds or extends one."""
+    yield from trace.after(created, Store)
+    if not created.root.name.endswith(".__init__"):
+        return
+    if any(call.method == "add_param_group" for call in trace.of(MethodCall)):
+        return
+    if any(other.place != created.place for other in trace.family(created, OptimizerCreated)):
+        return
+    yield from (store for store in trace.family(created, Store) if store.root is not created.root)
 
 
 def _adapted_later(trace: Trace) -> Iterator[Draft]:
@@ -166,6 +180,8 @@ def _left_out(trace: Trace) -> Iterator[Draft]:
             # A layer of what the optimizer holds, however it came to be there.
             continue
         if any(_freezes(change, module) for change in trace.of(RequiresGradChange)):
+            continue
+        if any(built_into(module, created.optimizer) for created in trace.of(OptimizerCreated)):
             continue
         yield Draft(
             optimizers[0].place,

@@ -31,20 +31,31 @@ def check(trace: Trace) -> Iterator[Draft]:
         if not container.held_as:
             yield from _collected(trace, store, outputs)
             continue
-        if store.function.rpartition(".")[2] not in _STEPS or not lightning_step(store):
+        if store.root.name.rpartition(".")[2] not in _STEPS or not lightning_step(store):
             continue
+        emptied = container.cleared or _replaced(trace, store)
         kept = [part for part in store.value.elements() or (store.value,) if _on_device(part, outputs)]
         # `.cpu()` on what an unknown call returned leaves one object: the place tells.
         if kept and not any(_within(place, store.place) for place in to_host):
             yield Draft(
-                store.place,
+                store.stack[0] if store.stack else store.place,
                 f"`{container.held_as}` keeps the outputs of every batch on the device"
-                + (" until it is cleared. " if container.cleared else ", and nothing clears it. ")
+                + (" until it is cleared. " if emptied else ", and nothing clears it. ")
                 + "Keep what the metric needs, on the CPU, and clear it when the epoch ends.",
                 (Step(kept[0].place, "computed on the device"),),
-                severity="note" if container.cleared else None,
+                severity="note" if emptied else None,
             )
     yield from _trainer_logits(trace)
+
+
+def _replaced(trace: Trace, store: Store) -> bool:
+    """Whether another hook puts an empty container in the place of the one that is filled."""
+    container = store.container
+    held = container.held_as.partition("[")[0] if isinstance(container, Container) else ""
+    return any(
+        other.how == "attribute" and other.target == held and not other.root.name.endswith(".__init__")
+        for other in trace.family(store, Store)
+    )
 
 
 def _collected(trace: Trace, store: Store, outputs: set[int]) -> Iterator[Draft]:

@@ -71,5 +71,12 @@ def _iterates(iterate: Iterate, loaders: list[Value]) -> bool:
         return False
     wanted = identities(*loaders)
     return not wanted.isdisjoint(identities(value)) or any(
-        id(part.origin) in wanted for part in value.ancestors(limit=30)
+        id(part.origin) in wanted or _wraps(part, wanted) for part in value.ancestors(limit=30)
     )
+
+
+def _wraps(value: Value, loaders: frozenset[int]) -> bool:
+    """Whether an object of the project is iterated that holds one of these loaders."""
+    if value.cls is None or value.cls.method("__iter__") is None:
+        return False
+    return not loaders.isdisjoint(identities(*value.attributes.values()))

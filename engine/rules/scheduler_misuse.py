@@ -34,7 +34,8 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         yield from _twice(steps, step)
         yield from _before_optimizer(trace, step)
-        yield from _every_batch(step, name)
+        for part in _chained(step.scheduler.origin):
+            yield from _every_batch(step, part)
         yield from _few_steps(step, name)
         yield from _once_per_epoch(step)
     yield from _shared_length(trace)
@@ -90,13 +91,23 @@ def _only(trace: Trace, step: SchedulerStep) -> bool:
     )
 
 
-def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
+def _chained(scheduler: Value) -> Iterator[Value]:
+    """The schedule itself, or those that it plays one after another or together."""
+    parts = scheduler.keyword("schedulers", "1") if scheduler.made_by.endswith(_CHAINS) else None
+    yield from (part.origin for part in parts.elements()) if parts is not None else (scheduler,)
+
+
+_CHAINS = ("SequentialLR", "ChainedScheduler")
+
+
+def _every_batch(step: SchedulerStep, built: Value) -> Iterator[Draft]:
     """An argument that counts epochs: it is made from what the loop over epochs counts to."""
+    name = built.made_by.rpartition(".")[2]
     batch = next((loop for loop in reversed(step.loops) if loop.innermost_training), None)
     if name not in _PER_EPOCH or batch is None:
         return
     epochs = step.loops[: step.loops.index(batch)]
-    argument = step.scheduler.origin.keyword(*_PER_EPOCH[name])
+    argument = built.keyword(*_PER_EPOCH[name])
     if argument is None or not epochs or _in_batches(argument):
         return
     counted = next((loop for loop in epochs if _shares_source(argument, loop)), None)
@@ -105,7 +116,7 @@ def _every_batch(step: SchedulerStep, name: str) -> Iterator[Draft]:
     yield Draft(
         step.place,
         f"This {name} counts epochs and is stepped in each batch: the learning rate decays within the first epochs.",
-        (Step(step.scheduler.origin.place, "built with a number of epochs"), Step(counted.place, "the epochs")),
+        (Step(built.place, "built with a number of epochs"), Step(counted.place, "the epochs")),
         fix=once_per_epoch(step, batch),
     )
 

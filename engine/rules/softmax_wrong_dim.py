@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from engine.rules.facts.contraction import contracted_differently, over_rows, products, summed_otherwise
 from engine.rules.remedies.activations import over_dimension
 from engine.rules.rule import Draft, rule
-from engine.trace import Step, Trace
-from engine.trace.events import Activation, LossCall, Return
+from engine.trace import Step, Trace, Value
+from engine.trace.events import Activation, Divided, LossCall, Return
 
 _NORMALISES = frozenset({"softmax", "log_softmax"})
 
@@ -17,6 +17,7 @@ _NORMALISES = frozenset({"softmax", "log_softmax"})
 def check(trace: Trace) -> Iterator[Draft]:
     yield from _of_samples(trace)
     yield from _of_a_layer(trace)
+    yield from _of_pixels(trace)
     calls = products(trace)
     for activation in trace.of(Activation):
         if activation.kind not in _NORMALISES or activation.input is None:
@@ -52,6 +53,39 @@ def check(trace: Trace) -> Iterator[Draft]:
                 (Step(place, "used as weights here"),),
                 fix=over_dimension(trace, activation, dim),
             )
+
+
+def _of_pixels(trace: Trace) -> Iterator[Draft]:
+    """Scores of a 2-d convolution, (samples, classes, rows, columns), that are normalised along an image's axis."""
+    for activation in trace.first_per_place(trace.of(Activation)):
+        if activation.kind not in _NORMALISES or activation.dim not in (-1, -2, 2, 3) or activation.input is None:
+            continue
+        made = activation.input
+        while made.op == "forward-result" and made.parents:
+            made = made.parents[0]
+        layer = made.callee.made_by if made.op == "call" and made.callee is not None else ""
+        if layer not in _IMAGE_LAYERS or not activation.output.feeds_backward:
+            continue
+        classes = next((product for product in trace.of(Divided) if _weighs_classes(product, activation.output)), None)
+        if classes is not None:
+            yield Draft(
+                activation.place,
+                "These are the scores of a convolution, with the classes in dimension 1, and the softmax runs along an "
+                "axis of the image: the classes of one pixel do not sum to one.",
+                (Step(made.place, "the convolution"), Step(classes.place, "held against classes here")),
+                fix=over_dimension(trace, activation, 1),
+            )
+
+
+_IMAGE_LAYERS = frozenset({"torch.nn.Conv2d", "torch.nn.ConvTranspose2d"})
+
+
+def _weighs_classes(product: Divided, weights: Value) -> bool:
+    """Whether probabilities are multiplied by classes as zeros and ones."""
+    sides = [value for value in (product.value, product.by) if value is not None]
+    given = [side for side in sides if any(part is weights for part in side.ancestors(limit=20))]
+    others = [side for side in sides if side not in given]
+    return bool(given) and any(part.op == "one_hot" for side in others for part in side.ancestors(limit=20))
 
 
 def _of_a_layer(trace: Trace) -> Iterator[Draft]:

@@ -8,6 +8,7 @@ from engine.rules.facts.evaluation import results
 from engine.rules.facts.identity import identities, modules_behind, same
 from engine.rules.facts.networks import copied_from, generated, judges, part_of
 from engine.rules.facts.order import by_iteration
+from engine.rules.facts.samples import freed_sample
 from engine.rules.facts.targets import bootstrapped, compared, output_of, predicted_views
 from engine.rules.facts.text import together
 from engine.rules.facts.training import clears
@@ -358,6 +359,7 @@ def _shared_graph(trace: Trace, events: list[Event], forwards: dict[int, Forward
             for e in events
         )
         if cleared:
+            yield from _walked_again(first, second, forwards)
             yield from _wasted(trace, first, own, other, forwards)
             continue
         found = generated(first.loss, second.loss, forwards)
@@ -374,6 +376,18 @@ def _shared_graph(trace: Trace, events: list[Event], forwards: dict[int, Forward
                 Step(other.place, "steps on both losses' gradients"),
             ),
             fix=_cut(trace, first, judged, shared),
+        )
+
+
+def _walked_again(first: Backward, second: Backward, forwards: dict[int, Forward]) -> Iterator[Draft]:
+    """The generator's own step has freed the graph of the sample, and the critic's loss walks it again."""
+    found = freed_sample(first, second, forwards)
+    if found is not None:
+        yield Draft(
+            found[1].place,
+            "This loss goes back through the network that made this sample as well, whose graph the backward before "
+            "has freed: it raises. Detach the sample here.",
+            (Step(found[0].place, "generated here, with its graph"), Step(first.place, "walks that graph first")),
         )
 
 

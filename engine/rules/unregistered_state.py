@@ -102,7 +102,15 @@ def _found_in(value: Value, defined: ModuleDefined) -> bool:
         if len(parts) < _NESTED:
             parts += [item for element in part.elements() for item in element.options()]
     modules = [part for part in parts if part.role == "module"]
-    return bool(modules) and all(part.op in _REACHED and part.comes_from(whole) for part in modules)
+    return bool(modules) and all(_walked(part) or (part.op in _REACHED and part.comes_from(whole)) for part in modules)
+
+
+def _walked(part: Value) -> bool:
+    """Whether a module was met on a walk over a whole: it is registered there."""
+    return part.op == "attribute" and any(source.op in _WALKS for source in part.parents)
+
+
+_WALKS = frozenset({"modules", "named_modules", "children", "named_children"})
 
 
 _REACHED = frozenset({"attribute", "element", "getitem", "data-element"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.rule import Draft, rule
 from engine.trace import Step, Trace, Value
-from engine.trace.events import LoaderBuilt, MethodCall, RandomCall
+from engine.trace.events import FunctionCall, LoaderBuilt, MethodCall, RandomCall
 
 _GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
 
@@ -21,6 +21,7 @@ def check(trace: Trace) -> Iterator[Draft]:
             continue
         if built.loader.keyword("worker_init_fn") is not None:
             continue
+        yield from _of_a_file(trace, built, data)
         for name, generator in data.origin.attributes.items():
             if not generator.made_by.startswith(_GENERATORS):
                 continue
@@ -34,6 +35,26 @@ def check(trace: Trace) -> Iterator[Draft]:
                 "Make the generator in the worker, from its seed.",
                 (Step(drawn.place, "drawn from here, in the worker"), Step(built.place, "several workers")),
             )
+
+
+def _of_a_file(trace: Trace, built: LoaderBuilt, data: Value) -> Iterator[Draft]:
+    """A generator that a file makes when it is imported, and that the samples of a data set are drawn with."""
+    own = list(data.origin.cls.lineage()) if data.origin.cls is not None else []
+    at_import = {id(call.result) for call in trace.of(FunctionCall) if call.root.kind == "script" and not call.stack}
+    for call in trace.of(MethodCall):
+        made = call.receiver
+        owner = call.root.owner.cls if call.root.owner is not None else None
+        if id(made) not in at_import or not made.made_by.startswith(_GENERATORS[:3]) or not _in_worker(call):
+            continue
+        if not any(owner is base for base in own):
+            continue
+        yield Draft(
+            made.place,
+            f"`{made.name}` is copied into every loader worker with the same state, so workers draw the same numbers. "
+            "Make the generator in the worker, from its seed.",
+            (Step(call.place, "drawn from here, in the worker"), Step(built.place, "several workers")),
+        )
+        return
 
 
 def _seeded_alike(trace: Trace) -> Iterator[Draft]:

@@ -72,7 +72,8 @@ class Guard:
 
     `text` is the condition's source, normalised so that `holds` says with which outcome; `if x is None: A else: B`
     gives A and B the same text and opposite `holds`. `kinds` may name several: `rank` (only some ranks pass),
-    `modulo` (`i % n == 0`: passes once in n iterations; `divisor` is the source of n), `debug`.
+    `modulo` (`i % n == 0`: passes once in n iterations; `divisor` is the source of n), `remainder` (a name that is
+    true in all iterations but one of n), `debug`.
     `early` marks the guard that the code after `if c: return` has.
     """
 

@@ -477,6 +477,8 @@ class Container(Value):
     most: int | None = None
     #: Attribute or global that holds it, e.g. `self.losses`; such a container outlives the function.
     held_as: str = ""
+    #: How many conditions it was made under.
+    made_under: int = 0
     cleared: bool = False
     #: Given to ModuleList, Sequential and the like: its modules are registered there.
     registered: bool = False

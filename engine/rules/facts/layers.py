@@ -35,3 +35,22 @@ def has_batch_norm(module: Value) -> bool | None:
 def has_mode_layers(module: Value) -> bool | None:
     """Whether the module has layers that differ between training and evaluation; None if not all are known."""
     return module.contains(*_BATCH_NORMS, *_DROPOUTS, *_WITH_DROPOUT)
+
+
+def built_into(layer: Value, optimizer: Value) -> bool:
+    """Whether a layer was built into a module whose parameters the optimizer steps, whole or by its children."""
+    queue = [module.origin for option in optimizer.options() for module in option.origin.of]
+    seen: set[int] = set()
+    for value in queue:
+        if value is layer:
+            return True
+        if id(value) in seen or len(seen) > _PARTS:
+            continue
+        seen.add(id(value))
+        queue += [*value.options(), *value.elements(), *value.attributes.values()]
+        queue += [whole for whole in (value.member_of,) if whole is not None and value.op == "attribute"]
+    return False
+
+
+_PARTS = 400
+"""Parts of a model that are looked through."""

@@ -116,4 +116,6 @@ def modulo_guard(event: Event, loop: Loop | None) -> Guard | None:
 
 def _tests_remainder(guard: Guard) -> bool:
     """Whether the condition is a remainder itself, which is true in all iterations but one of n."""
+    if "remainder" in guard.kinds:
+        return True
     return "%" in guard.text and not any(sign in guard.text for sign in ("==", "<", ">", " in ", " is ", "not "))

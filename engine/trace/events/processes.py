@@ -44,7 +44,9 @@ class Wrapped(Event):
 
 @dataclass(eq=False, slots=True)
 class ThroughWrapper(Event):
-    """A method of a project's class is asked of a wrapper around it, which hands nothing on."""
+    """A method of a project's class is asked of a wrapper around it, which hands nothing on. `certain` unless on
+    another path the receiver is no wrapper."""
 
     wrapper: Value = None  # type: ignore[assignment]
     name: str = ""
+    certain: bool = True
