@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.rules.remedies.seeding import seeded_alike
 from engine.rules.rule import Draft, rule
-from engine.trace import Choice, External, Step, Trace
+from engine.trace import Choice, External, Place, Step, Trace
 from engine.trace.events import (
     Backward,
     Event,
@@ -148,21 +148,22 @@ def _tuned_algorithms(trace: Trace) -> Iterator[Draft]:
 
 def _alike_on_all_ranks(trace: Trace) -> Iterator[Draft]:
     """A loader that splits data among ranks, and draws its workers' seeds from the same stream on each of them."""
+    told: set[Place] = set()
     for built in trace.of(LoaderBuilt):
         generator, sampler = built.loader.keyword("generator", "12"), built.loader.keyword("sampler", "3")
         if generator is None or sampler is None or generator.role != "generator":
             continue
         seed = generator.keyword("seed")
-        if seed is None or not seed.is_constant:
+        if seed is None or not seed.is_constant or seed.place in told:
             continue
         if any(option.made_by.endswith("DistributedSampler") for option in sampler.options()):
+            told.add(seed.place)
             yield Draft(
                 seed.place,
                 "The loader's workers are seeded from this generator, which starts alike on every rank: random "
                 "augmentation repeats itself on all of them. Add the rank to the seed.",
                 (Step(built.place, "the loader"), Step(sampler.place, "split among ranks")),
             )
-            return
 
 
 def _same_noise_on_all_ranks(trace: Trace) -> Iterator[Draft]:
