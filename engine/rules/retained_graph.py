@@ -44,6 +44,7 @@ def check(trace: Trace) -> Iterator[Draft]:
 def _until_boundary(trace: Trace) -> Iterator[Draft]:
     """Losses of micro-batches that are summed with their graphs, and one backward at the end of the window."""
     sums = [store for store in trace.of(Store) if store.how == "accumulate" and store.grad is not False]
+    told: set[Place] = set()
     for backward in trace.of(Backward):
         guard, loop = backward.guarded("modulo"), backward.loop
         if guard is None or not guard.holds or loop is None:
@@ -63,6 +64,9 @@ def _until_boundary(trace: Trace) -> Iterator[Draft]:
                 continue
             if _carries_state(trace, loop):
                 continue
+            if store.place in told:
+                break
+            told.add(store.place)
             yield Draft(
                 store.place,
                 f"The losses of all micro-batches are summed with their graphs until `{guard.text}`: their activations "
@@ -71,7 +75,7 @@ def _until_boundary(trace: Trace) -> Iterator[Draft]:
                 (Step(backward.place, "back-propagated together here"),),
                 severity="note",
             )
-            return
+            break
 
 
 def _carries_state(trace: Trace, loop: Loop) -> bool:
