@@ -15,6 +15,9 @@ def check(trace: Trace) -> Iterator[Draft]:
     for dropout in trace.of(FunctionalDropout):
         if dropout.in_module is None or _off(dropout) or any("training" in guard.text for guard in dropout.guards):
             continue
+        if dropout.probability is not None and "training" in dropout.probability.about:
+            # `rate if self.training else 0.0`
+            continue
         if dropout.kind == "scaled_dot_product_attention":
             if len(_probabilities(dropout)) != 1:
                 continue
