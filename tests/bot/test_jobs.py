@@ -19,6 +19,7 @@ from bot.jobs.queue import LANES, Jobs
 from bot.jobs.steps import StepFailed, Steps
 from bot.review.stages import Done
 from bot.storage.database import CLAIM_SECONDS, Heartbeats, Turns, create_engine
+from bot.storage.inbox import Inbox
 
 KEY = RepositoryKey(installation_id=1, repository_id=5, owner="acme", name="trainer")
 
@@ -87,6 +88,14 @@ async def ended(worker: Worker, count: int) -> None:
             await asyncio.sleep(0.02)
 
 
+async def moved(path: Path) -> None:
+    """Until what was accepted is in the queue."""
+    inbox = Inbox(create_engine(f"sqlite:///{path / 'queue.sqlite3'}"))
+    async with asyncio.timeout(60):
+        while await asyncio.to_thread(inbox.count):
+            await asyncio.sleep(0.02)
+
+
 async def test_a_job_is_done_once_however_often_it_is_stored(tmp_path: Path) -> None:
     worker = Worker()
     async with queue(tmp_path, worker) as jobs:
@@ -142,9 +151,11 @@ async def test_a_job_ages_while_it_waits_for_a_worker_and_not_behind_its_own_pul
             while not worker.begun:
                 await asyncio.sleep(0.02)
         await jobs.accept("behind it", review(1))
+        await moved(tmp_path)
         assert await jobs.age_seconds() == 0.0
 
         await jobs.accept("without a worker", review(2))
+        await moved(tmp_path)
         assert await jobs.age_seconds() > 0.0
         worker.gate.set()
         await ended(worker, 3)
