@@ -96,7 +96,7 @@ def test_paths_and_messages_of_a_chain_stay_in_their_place() -> None:
 
 
 def test_a_cell_of_a_notebook_is_linked_by_its_file_and_an_unknown_page_not_at_all() -> None:
-    cell = "work/a b.ipynb#cell=3"
+    cell = "runs/a b.ipynb#cell=3"
 
-    assert SOURCE.link(cell, 4) == f"[`{cell}:4`](https://github.com/acme/trainer/blob/{SHA}/work/a%20b.ipynb)"
+    assert SOURCE.link(cell, 4) == f"[`{cell}:4`](https://github.com/acme/trainer/blob/{SHA}/runs/a%20b.ipynb)"
     assert Source("", SHA).link("train.py", 4) == "`train.py:4`"
